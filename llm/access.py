@@ -1,0 +1,49 @@
+"""Who may see what: three roles, which are Django groups, and the gate that every page has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from functools import wraps
+from typing import Any
+
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponseBase
+
+View = Callable[..., HttpResponseBase]
+
+
+class Role(StrEnum):
+    """The names of the groups."""
+
+    ANNOTATOR = "annotator"
+    EXPERT = "expert"
+    RESEARCHER = "researcher"
+
+
+def roles_of(user: AbstractBaseUser | AnonymousUser) -> frozenset[Role]:
+    """A superuser has every role. One query for each request: the answer is kept on the user object."""
+    if not isinstance(user, User):
+        return frozenset()
+    if not hasattr(user, "_roles"):
+        names = set(Role) if user.is_superuser else set(user.groups.values_list("name", flat=True))
+        user._roles = frozenset(role for role in Role if role in names)  # type: ignore[attr-defined]
+    roles: frozenset[Role] = user._roles  # type: ignore[attr-defined]
+    return roles
+
+
+def role_required(*allowed: Role) -> Callable[[View], View]:
+    """Answers 403 outside the roles named. Signing in is demanded before, by middleware, of every page."""
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def gate(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            if not roles_of(request.user) & set(allowed):
+                raise PermissionDenied(f"This page is for: {', '.join(allowed)}.")
+            return view(request, *args, **kwargs)
+
+        gate.allowed_roles = frozenset(allowed)  # type: ignore[attr-defined]
+        return gate
+
+    return decorate

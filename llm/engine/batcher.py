@@ -1,0 +1,55 @@
+"""Group commit: what many tasks submit one by one is handled together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Generic, TypeVar
+
+In = TypeVar("In")
+Out = TypeVar("Out")
+
+
+class Batcher(Generic[In, Out]):
+    """Hands submitted values to `handle` in batches and each caller its own answer.
+
+    While a batch is being handled the next one gathers, so batches grow with the load; `linger` (seconds)
+    lets a few values come together when there is little. `handle` answers in the order of its input; an
+    answer that is an exception is raised in its caller alone.
+    """
+
+    def __init__(
+        self,
+        handle: Callable[[Sequence[In]], Awaitable[Sequence[Out | BaseException]]],
+        *,
+        linger: float,
+        largest: int = 256,
+    ) -> None:
+        self._handle = handle
+        self._linger = linger
+        self._largest = largest
+        self._waiting: list[tuple[In, asyncio.Future[Out]]] = []
+        self._runner: asyncio.Task[None] | None = None
+
+    async def submit(self, value: In) -> Out:
+        future: asyncio.Future[Out] = asyncio.get_running_loop().create_future()
+        self._waiting.append((value, future))
+        if self._runner is None or self._runner.done():
+            self._runner = asyncio.create_task(self._run())
+        return await future
+
+    async def _run(self) -> None:
+        while self._waiting:
+            await asyncio.sleep(self._linger)
+            batch, self._waiting = self._waiting[: self._largest], self._waiting[self._largest :]
+            try:
+                answers = await self._handle([value for value, _ in batch])
+            except Exception as error:  # noqa: BLE001 (every caller of the batch gets it)
+                answers = [error] * len(batch)
+            for (_, future), answer in zip(batch, answers, strict=True):
+                if future.done():
+                    continue
+                if isinstance(answer, BaseException):
+                    future.set_exception(answer)
+                else:
+                    future.set_result(answer)

@@ -1,0 +1,90 @@
+"""Reading and writing stored calls in batches."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+from django.db import connection, transaction
+from django.db.models import F
+
+from llm.engine.chat import NewCall
+from llm.models import Completion, Run
+from llm.types import ChatRequest
+from llm.types import Completion as CompletionValue
+
+
+def find_calls(keys: Sequence[str]) -> Mapping[str, CompletionValue]:
+    """The stored calls among the keys."""
+    rows = Completion.objects.filter(key__in=keys).only(
+        "key", "text", "finish_reason", "resolved_model", "prompt_tokens", "completion_tokens", "latency_ms"
+    )
+    return {row.key: row.value() for row in rows}
+
+
+def store_calls(run_id: int, endpoint_id: int, model: str, calls: Sequence[NewCall]) -> Sequence[CompletionValue]:
+    """Stores answered calls and counts them on the run; safe to repeat.
+
+    Where another worker stored an answer to the same question first, that answer is the one returned:
+    two rows never tell two stories about one key.
+    """
+    rows = {call.key: _row(call, run_id, endpoint_id, model) for call in calls}
+    with transaction.atomic():
+        inserted = _insert(list(rows.values()))
+        new = [rows[key] for key in inserted]
+        Run.objects.filter(pk=run_id).update(
+            calls=F("calls") + len(new),
+            prompt_tokens=F("prompt_tokens") + sum(row.prompt_tokens for row in new),
+            completion_tokens=F("completion_tokens") + sum(row.completion_tokens for row in new),
+        )
+        values = {row.key: row.value() for row in new}
+        if len(values) < len(rows):
+            values.update(find_calls([key for key in rows if key not in values]))
+    return [values[call.key] for call in calls]
+
+
+_FIELDS = [field for field in Completion._meta.concrete_fields]
+_INSERT = (
+    f"INSERT INTO {Completion._meta.db_table} ({', '.join(field.column for field in _FIELDS)}) VALUES "  # noqa: S608
+)
+
+
+def _insert(rows: Sequence[Completion]) -> list[str]:
+    """Inserts the rows whose key is new and returns those keys, which Django's bulk_create cannot tell."""
+    place = f"({', '.join(['%s'] * len(_FIELDS))})"
+    values = [
+        field.get_db_prep_save(field.pre_save(row, add=True), connection) for row in rows for field in _FIELDS
+    ]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _INSERT + ", ".join([place] * len(rows)) + " ON CONFLICT (key) DO NOTHING RETURNING key", values
+        )
+        return [key for (key,) in cursor.fetchall()]
+
+
+def _row(call: NewCall, run_id: int, endpoint_id: int, model: str) -> Completion:
+    return Completion(
+        key=call.key,
+        endpoint_id=endpoint_id,
+        run_id=run_id,
+        template=call.request.template,
+        request=request_as_json(call.request),
+        model=model,
+        resolved_model=call.reply.resolved_model,
+        text=call.reply.text,
+        finish_reason=call.reply.finish_reason,
+        prompt_tokens=call.reply.prompt_tokens,
+        completion_tokens=call.reply.completion_tokens,
+        latency_ms=call.reply.latency_ms,
+    )
+
+
+def request_as_json(request: ChatRequest) -> dict[str, object]:
+    """What was asked, in full, for provenance and replay."""
+    return {
+        "messages": [{"role": m.role, "content": m.content} for m in request.messages],
+        "sampling": {k: v for k, v in dataclasses.asdict(request.sampling).items() if v is not None},
+        "structure": request.structure.regex if request.structure else None,
+        "sample_index": request.sample_index,
+        "attempt": request.attempt,
+    }

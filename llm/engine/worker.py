@@ -1,0 +1,300 @@
+"""One process at work on one run.
+
+    claim items ─► load subjects ─► step.execute(subject, chat) ─► store outcomes, mark items
+                                          │
+                            chat: look up ─► wait for a slot ─► call ─► store
+
+Calls run on an event loop; everything that touches the database runs on one thread beside it, in batches,
+in short transactions of their own. The process may die at any point: what is stored stays, the rest is
+claimed again when its lease has run out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from django.conf import settings
+from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
+
+from llm.engine import queue
+from llm.engine.batcher import Batcher
+from llm.engine.chat import CallRoom, ItemChat, NewCall
+from llm.engine.gate import Gate, HeldBackError
+from llm.engine.queue import Beat, ClaimedItem
+from llm.engine.steps import Step, build_step
+from llm.engine.store import find_calls, store_calls
+from llm.client import open_client
+from llm.models import Run
+from llm.services import endpoint_settings
+from llm.types import Completion, ModelError
+
+logger = logging.getLogger(__name__)
+
+Answer = TypeVar("Answer")
+
+LOOKUP_LINGER, STORE_LINGER, FINISH_LINGER = 0.01, 0.005, 0.02
+"""Seconds in which calls gather for one round trip to the database."""
+
+DATABASE_PATIENCE_SECONDS = 120.0
+"""How long a worker waits for a database that has gone away before it gives up its run."""
+
+LOCAL_ITEMS_IN_HAND = 64
+"""Items in hand at once in a run that calls no model."""
+
+SILENT_SECONDS = 60.0
+"""Without an answer for so long, a run says that it is waiting."""
+
+
+class StepBugError(ModelError):
+    """The step's own code failed; the traceback is in the worker's log."""
+
+    kind = "internal"
+
+
+class MissingSubjectError(ModelError):
+    """The item's subject is not there (any more)."""
+
+    kind = "missing"
+
+
+class DatabaseThread:
+    """Runs database work for an event loop, and waits out a database that restarts."""
+
+    def __init__(self) -> None:
+        self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="engine-database")
+
+    async def __call__(self, work: Callable[..., Answer], *arguments: Any) -> Answer:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._executor, _patiently, work, arguments)
+
+    async def close(self) -> None:
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(self._executor, _disconnect)
+        self._executor.shutdown(wait=False)
+
+
+def _disconnect() -> None:
+    """`connection` stands for the calling thread's own connection, so the call has to be made there."""
+    connection.close()
+
+
+def _patiently(work: Callable[..., Answer], arguments: tuple[Any, ...]) -> Answer:
+    """Calls `work` again while the database cannot be reached; every piece of work is safe to repeat."""
+    deadline = time.monotonic() + DATABASE_PATIENCE_SECONDS
+    delay = 0.2
+    while True:
+        try:
+            return work(*arguments)
+        except (OperationalError, InterfaceError) as error:
+            connection.close()
+            if time.monotonic() > deadline:
+                raise
+            logger.warning("database out of reach, trying again in %.1f s: %s", delay, error)
+            time.sleep(delay)
+            delay = min(delay * 2, 5.0)
+
+
+async def work_on_run(run_id: int, stop: threading.Event | None = None) -> bool:
+    """Works until the run has nothing to claim, is paused, or `stop` is set. False when it wanted nobody."""
+    database = DatabaseThread()
+    holder = uuid.uuid4()
+    try:
+        run = await database(queue.enter_run, run_id, holder, socket.gethostname())
+        if run is None:
+            return False
+        worker = RunWork(run, holder, database, stop or threading.Event())
+        try:
+            await worker.work()
+        finally:
+            await database(queue.leave_run, run_id, holder, worker.gate.closed_because)
+        return True
+    finally:
+        await database.close()
+
+
+class RunWork:
+    """The state of one worker's work on one run."""
+
+    def __init__(self, run: Run, holder: uuid.UUID, database: DatabaseThread, stop: threading.Event) -> None:
+        self.run, self.holder, self.database, self.stop = run, holder, database, stop
+        self.endpoint = endpoint_settings(run.endpoint) if run.endpoint else None
+        self.in_hand = self.endpoint.max_in_flight if self.endpoint else LOCAL_ITEMS_IN_HAND
+        self.gate = Gate(self.in_hand)
+        self.calls = self.replayed = self.tokens = 0
+        self._finish = Batcher(self._store_outcomes, linger=FINISH_LINGER)
+
+    async def work(self) -> None:
+        step: Step[Any, Any] = await self.database(build_step, self.run)
+        beating = asyncio.create_task(self._beat())
+        try:
+            if self.endpoint is None:
+                await self._drain(step, None)
+                return
+            async with open_client(self.endpoint) as client:
+                room = CallRoom(
+                    self.endpoint,
+                    client,
+                    self.gate,
+                    Batcher(self._find, linger=LOOKUP_LINGER),
+                    Batcher(self._store, linger=STORE_LINGER),
+                    self._count_replay,
+                )
+                try:
+                    await self._drain(step, room)
+                finally:
+                    await room.settle()
+        finally:
+            beating.cancel()
+            await asyncio.gather(beating, return_exceptions=True)
+            await self._report(0.0)
+
+    async def _drain(self, step: Step[Any, Any], room: CallRoom | None) -> None:
+        """Keeps a few more items in hand than calls in flight, so that look-ups run ahead of free slots."""
+        self._step = step
+        capacity = self.in_hand + max(4, self.in_hand // 4)
+        refill_below = capacity - max(1, capacity // 8)
+        active: set[asyncio.Task[None]] = set()
+        while True:
+            if not self.gate.closed and len(active) <= refill_below:
+                active |= await self._take_up(step, room, capacity - len(active))
+            if not active:
+                return
+            finished, active = await asyncio.wait(active, return_when=asyncio.FIRST_COMPLETED)
+            for task in finished:
+                task.result()
+
+    async def _take_up(
+        self, step: Step[Any, Any], room: CallRoom | None, count: int
+    ) -> set[asyncio.Task[None]]:
+        items = await self.database(queue.claim_items, self.run.pk, self.holder, count)
+        if not items:
+            return set()
+        subjects = await self.database(step.load, [item.subject_id for item in items])
+        return {
+            asyncio.create_task(self._serve(step, item, subjects.get(item.subject_id), room)) for item in items
+        }
+
+    async def _serve(
+        self, step: Step[Any, Any], item: ClaimedItem, subject: object | None, room: CallRoom | None
+    ) -> None:
+        outcome: object
+        try:
+            if subject is None:
+                raise MissingSubjectError(f"subject {item.subject_id} is not there any more")
+            outcome = await step.execute(subject, _chat(room, step.max_asks * (1 + item.retries)))
+        except HeldBackError:
+            await self.database(queue.release_items, self.holder, [item.pk])
+            return
+        except ModelError as error:
+            outcome = error
+        except Exception as error:  # noqa: BLE001 (a bug in one step must not stop the others; it is logged and shown)
+            logger.exception("step %s failed on subject %s", step.kind, item.subject_id)
+            outcome = StepBugError(f"{type(error).__name__}: {error}")
+        await self._finish.submit((item, outcome))
+
+    async def _find(self, keys: Sequence[str]) -> Sequence[Completion | None]:
+        found = await self.database(find_calls, keys)
+        return [found.get(key) for key in keys]
+
+    async def _store(self, calls: Sequence[NewCall]) -> Sequence[Completion]:
+        assert self.run.endpoint is not None
+        stored: Sequence[Completion] = await self.database(
+            store_calls, self.run.pk, self.run.endpoint.pk, self.run.endpoint.model, calls
+        )
+        self.calls += len(calls)
+        self.tokens += sum(call.reply.completion_tokens for call in calls)
+        return stored
+
+    def _count_replay(self) -> None:
+        self.replayed += 1
+
+    async def _store_outcomes(self, ended: Sequence[tuple[ClaimedItem, object]]) -> Sequence[None]:
+        await self.database(_store_outcomes, self._step, self.holder, ended)
+        return [None] * len(ended)
+
+    async def _beat(self) -> None:
+        """Every few seconds: leases, chart, notice; closes the gate when the run is to stop."""
+        every = min(5.0, settings.ENGINE_LEASE_SECONDS / 6)
+        last = time.monotonic()
+        while True:
+            for _ in range(10):
+                await asyncio.sleep(every / 10)
+                if self.stop.is_set():
+                    self.gate.close()
+            now = time.monotonic()
+            seconds, last = now - last, now
+            if not await self._report(seconds):
+                self.gate.close()
+
+    async def _report(self, seconds: float) -> bool:
+        beat = Beat(seconds, self.gate.in_flight, self.calls, self.replayed, self.tokens, self._notice())
+        self.calls = self.replayed = self.tokens = 0
+        return await self.database(queue.beat, self.run.pk, self.holder, beat)
+
+    def _notice(self) -> str:
+        silent = time.monotonic() - self.gate.last_answer_at
+        if not self.gate.notice and self.gate.in_flight and silent > SILENT_SECONDS:
+            return f"Waiting: {self.gate.in_flight} calls in flight and no answer for {silent:.0f} s"
+        return self.gate.notice
+
+
+class NoModelChat:
+    """The chat of runs that have no endpoint: asking is a mistake in the step."""
+
+    max_asks = 1
+
+    async def __call__(self, request: object) -> Completion:
+        raise RuntimeError("this run has no endpoint, so its step cannot ask a model")
+
+
+def _chat(room: CallRoom | None, max_asks: int) -> ItemChat | NoModelChat:
+    return ItemChat(room, max_asks) if room else NoModelChat()
+
+
+def _store_outcomes(
+    step: Step[Any, Any], holder: uuid.UUID, ended: Sequence[tuple[ClaimedItem, object]]
+) -> None:
+    """Stores a batch in one transaction; when that fails, one by one, so that a bad one spoils only itself."""
+    try:
+        _store_together(step, holder, ended)
+        return
+    except (OperationalError, InterfaceError):
+        raise
+    except Exception:
+        if len(ended) == 1:
+            logger.exception("storing an outcome of step %s failed", step.kind)
+        else:
+            logger.warning("storing %d outcomes together failed; storing them one by one", len(ended))
+    if len(ended) > 1:
+        for one in ended:
+            _store_outcomes(step, holder, [one])
+        return
+    item, _ = ended[0]
+    with transaction.atomic():
+        if queue.lock_own(holder, [item.pk]):
+            queue.mark_failed(item.pk, "internal", "its outcome could not be stored; see the worker's log")
+
+
+def _store_together(
+    step: Step[Any, Any], holder: uuid.UUID, ended: Sequence[tuple[ClaimedItem, object]]
+) -> None:
+    with transaction.atomic():
+        own = queue.lock_own(holder, [item.pk for item, _ in ended])
+        mine = [(item, outcome) for item, outcome in ended if item.pk in own]
+        failures = [(item, outcome) for item, outcome in mine if isinstance(outcome, ModelError)]
+        done = [(item, outcome) for item, outcome in mine if not isinstance(outcome, ModelError)]
+        if done:
+            step.store([(item.subject_id, outcome) for item, outcome in done])
+            queue.mark_done([item.pk for item, _ in done])
+        if failures:
+            step.store_failures([(item.subject_id, error) for item, error in failures])
+        for item, error in failures:
+            queue.mark_failed(item.pk, error.kind, str(error))

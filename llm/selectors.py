@@ -1,0 +1,189 @@
+"""Reads of runs and endpoints: how far a run is, how fast, what failed, and its chart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db.models import Avg, Count, F, FloatField, Max, Min, QuerySet, Sum
+from django.db.models.functions import Cast, Extract, Floor
+from django.utils import timezone
+
+from llm.engine.steps import step_labels
+from llm.listing import Filter, equals
+from llm.models import Completion, Endpoint, Run, RunItem, RunTick
+
+RATE_WINDOW = timedelta(minutes=1)
+"""How far back the rates of a run look."""
+
+CHART_POINTS = 120
+TICKS_PER_POINT = 4
+"""How many ticks of one worker a point of the chart takes together at least."""
+
+CHART_WIDTH, CHART_HEIGHT = 600.0, 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class RunProgress:
+    """`total` = `done` + `failed` + `leased` + `pending`. Rates are per second, None while nothing is known."""
+
+    total: int
+    done: int
+    failed: int
+    leased: int
+    pending: int
+    items_rate: float | None
+    calls_rate: float | None
+    in_flight: int
+    workers: int
+    expected_end: datetime | None
+
+    @property
+    def ended(self) -> int:
+        return self.done + self.failed
+
+    @property
+    def left(self) -> int:
+        return self.leased + self.pending
+
+
+@dataclass(frozen=True, slots=True)
+class FailureKind:
+    """Failed items of one kind, with the first of them as the example."""
+
+    kind: str
+    count: int
+    example: RunItem
+
+
+@dataclass(frozen=True, slots=True)
+class ChartLine:
+    """One line of a chart as SVG points, on its own scale from 0 to `top`."""
+
+    points: str
+    top: float
+    last: float
+
+
+@dataclass(frozen=True, slots=True)
+class RunChart:
+    """Calls a second and calls in flight over time, in a box of CHART_WIDTH by CHART_HEIGHT."""
+
+    start: datetime
+    end: datetime
+    rate: ChartLine
+    in_flight: ChartLine
+
+
+def kind_label(kind: str) -> str:
+    return step_labels().get(kind, kind)
+
+
+def run_progress(run: Run) -> RunProgress:
+    counts = dict(run.items.order_by().values_list("state").annotate(Count("pk")))
+    items_rate, calls_rate = _rates(run)
+    left = counts.get("pending", 0) + counts.get("leased", 0)
+    expected = None
+    if run.state == Run.State.RUNNING and items_rate and left:
+        expected = timezone.now() + timedelta(seconds=left / items_rate)
+    workers = run.workers.aggregate(count=Count("pk"), in_flight=Sum("in_flight"))
+    return RunProgress(
+        total=run.total,
+        done=counts.get("done", 0),
+        failed=counts.get("failed", 0),
+        leased=counts.get("leased", 0),
+        pending=counts.get("pending", 0),
+        items_rate=items_rate,
+        calls_rate=calls_rate,
+        in_flight=workers["in_flight"] or 0,
+        workers=workers["count"],
+        expected_end=expected,
+    )
+
+
+def _rates(run: Run) -> tuple[float | None, float | None]:
+    """Items and calls a second: of the last minute while it runs, of its whole time afterwards."""
+    if run.started_at is None:
+        return None, None
+    now = timezone.now()
+    if run.state == Run.State.RUNNING:
+        since = max(now - RATE_WINDOW, run.started_at)
+        seconds = (now - since).total_seconds()
+        ended = run.items.filter(finished_at__gt=since).count()
+        calls = run.ticks.filter(at__gt=since).aggregate(calls=Sum("calls"))["calls"] or 0
+    else:
+        seconds = ((run.finished_at or now) - run.started_at).total_seconds()
+        ended = run.items.filter(finished_at__isnull=False).count()
+        calls = run.calls
+        if run.finished_at is None:
+            return None, None
+    return (ended / seconds, calls / seconds) if seconds > 0 else (None, None)
+
+
+def run_failures(run: Run) -> Sequence[FailureKind]:
+    """The kinds of failure in a run, the most frequent first."""
+    failed = run.items.filter(state=RunItem.State.FAILED)
+    examples = {item.error_kind: item for item in failed.order_by("error_kind", "pk").distinct("error_kind")}
+    counts = failed.order_by().values_list("error_kind").annotate(count=Count("pk")).order_by("-count")
+    return [FailureKind(kind, count, examples[kind]) for kind, count in counts if kind in examples]
+
+
+def run_chart(run: Run) -> RunChart | None:
+    """At most CHART_POINTS points from the workers' ticks; None while there are fewer than two."""
+    span = run.ticks.aggregate(first=Min("at"), last=Max("at"), tick=Avg("seconds"))
+    if span["first"] is None or span["first"] == span["last"]:
+        return None
+    seconds = (span["last"] - span["first"]).total_seconds()
+    width = max(seconds / (CHART_POINTS - 1), span["tick"] * TICKS_PER_POINT)
+    buckets = _buckets(run.ticks.all(), width)
+    points = [buckets.get(bucket, (0.0, 0.0)) for bucket in range(min(buckets), max(buckets) + 1)]
+    if len(points) < 2:
+        return None
+    return RunChart(
+        span["first"], span["last"], _line([rate for rate, _ in points]), _line([busy for _, busy in points])
+    )
+
+
+def _buckets(ticks: QuerySet[RunTick], width: float) -> Mapping[int, tuple[float, float]]:
+    """Bucket number -> calls a second and calls in flight, both summed over the workers.
+
+    A worker's ticks lie end to end, so the seconds that they cover, over the bucket's width, are the number of
+    workers; a tick that reaches over the edge of a bucket is why that number is rounded.
+    """
+    epoch = Cast(Extract("at", "epoch"), FloatField())
+    rows = ticks.order_by().annotate(bucket=Floor(epoch / width)).values("bucket")
+    sums = rows.annotate(
+        made=Sum("calls"), busy=Sum(F("in_flight") * F("seconds")), covered=Sum("seconds")
+    ).filter(covered__gt=0)
+    points = {}
+    for row in sums:
+        workers = max(round(row["covered"] / width), 1)
+        points[int(row["bucket"])] = (
+            row["made"] / row["covered"] * workers,
+            row["busy"] / row["covered"] * workers,
+        )
+    return points
+
+
+def _line(values: Sequence[float]) -> ChartLine:
+    top = max(values) or 1.0
+    step = CHART_WIDTH / max(len(values) - 1, 1)
+    points = " ".join(
+        f"{place * step:.1f},{CHART_HEIGHT * (1 - value / top):.1f}" for place, value in enumerate(values)
+    )
+    return ChartLine(points, top, values[-1])
+
+
+def run_filters() -> tuple[Filter, ...]:
+    kinds = Run.objects.order_by("kind").values_list("kind", flat=True).distinct()
+    return (
+        equals("kind", "Kind", [(kind, kind_label(kind)) for kind in kinds]),
+        equals("state", "State", Run.State.choices),
+    )
+
+
+def models_seen(endpoint: Endpoint) -> QuerySet[Completion, dict[str, object]]:
+    """What the endpoint was asked for and what its server called it, with the number of calls."""
+    calls = endpoint.completions.order_by().values("model", "resolved_model")
+    return calls.annotate(count=Count("pk"), last=Max("created_at")).order_by("-last")

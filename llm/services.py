@@ -1,0 +1,136 @@
+"""Every write on runs and endpoints that a person or a command asks for."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from celery import current_app
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+from kombu.exceptions import OperationalError as BrokerError
+
+from llm.client import EndpointSettings
+from llm.models import Endpoint, Run, RunItem
+
+logger = logging.getLogger(__name__)
+
+WORK_TASK = "llm.work_on_run"
+
+
+def endpoint_settings(endpoint: Endpoint) -> EndpointSettings:
+    """The endpoint as the client needs it, with the key read from the variable that it names."""
+    return EndpointSettings(
+        base_url=endpoint.base_url,
+        model=endpoint.model,
+        api_key=os.environ.get(endpoint.api_key_env, "") if endpoint.api_key_env else "",
+        timeout=float(endpoint.timeout_seconds),
+        max_in_flight=endpoint.max_in_flight,
+        max_output_tokens=endpoint.max_output_tokens,
+        constrained=endpoint.constrained,
+        extra_body=endpoint.extra_body,
+    )
+
+
+def start_run(
+    *,
+    kind: str,
+    subject_ids: Iterable[int],
+    endpoint: Endpoint | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    user: User | None = None,
+    parallelism: int = 1,
+) -> Run:
+    """Queues one item for each subject and tells the workers. A run without subjects is done at once."""
+    with transaction.atomic():
+        run = Run.objects.create(
+            kind=kind,
+            endpoint=endpoint,
+            parameters=dict(parameters or {}),
+            created_by=user,
+            parallelism=parallelism,
+        )
+        subjects = iter(subject_ids)
+        while batch := list(itertools.islice(subjects, 5_000)):
+            RunItem.objects.bulk_create(RunItem(run=run, subject_id=subject) for subject in batch)
+            run.total += len(batch)
+        if run.total == 0:
+            run.state, run.finished_at = Run.State.DONE, timezone.now()
+        run.save()
+        if run.total:
+            _tell_workers_after_commit(run)
+    return run
+
+
+def pause_run(*, run_id: int) -> bool:
+    """No new calls; those in flight are finished and kept. False when the run was not running."""
+    return _move(run_id, {Run.State.RUNNING}, Run.State.PAUSED, "Paused by hand") is not None
+
+
+def continue_run(*, run_id: int) -> bool:
+    """Goes on with a paused run; what is stored is not asked again."""
+    with transaction.atomic():
+        run = _move(run_id, {Run.State.PAUSED}, Run.State.RUNNING, "")
+        if run:
+            _tell_workers_after_commit(run)
+    return run is not None
+
+
+def cancel_run(*, run_id: int) -> bool:
+    """Ends a run for good; its finished items and stored calls stay."""
+    with transaction.atomic():
+        run = _move(run_id, {Run.State.RUNNING, Run.State.PAUSED}, Run.State.CANCELLED, "Cancelled by hand")
+        if run:
+            run.finished_at = timezone.now()
+            run.save(update_fields=["finished_at"])
+    return run is not None
+
+
+def retry_failed(*, run_id: int, kind: str | None = None) -> int:
+    """Queues the failed items again (of one kind of failure, or all) and sets the run going."""
+    with transaction.atomic():
+        run = Run.objects.select_for_update().get(pk=run_id)
+        failed = run.items.filter(state=RunItem.State.FAILED)
+        if kind is not None:
+            failed = failed.filter(error_kind=kind)
+        count = failed.update(
+            state=RunItem.State.PENDING,
+            retries=F("retries") + 1,
+            claims=0,
+            error_kind="",
+            error_message="",
+            finished_at=None,
+        )
+        if count:
+            run.state, run.notice, run.finished_at = Run.State.RUNNING, "", None
+            run.save(update_fields=["state", "notice", "finished_at"])
+            _tell_workers_after_commit(run)
+    return count
+
+
+def _move(run_id: int, before: set[Run.State], after: Run.State, notice: str) -> Run | None:
+    with transaction.atomic():
+        run = Run.objects.select_for_update().get(pk=run_id)
+        if run.state not in before:
+            return None
+        run.state, run.notice = after, notice
+        run.save(update_fields=["state", "notice"])
+    return run
+
+
+def _tell_workers_after_commit(run: Run) -> None:
+    transaction.on_commit(lambda: tell_workers(run.pk, run.parallelism))
+
+
+def tell_workers(run_id: int, count: int) -> None:
+    """Sends 'there is work'. Without a broker nothing is lost: workers look for waiting runs themselves."""
+    try:
+        for _ in range(count):
+            current_app.send_task(WORK_TASK, [run_id], retry=False)
+    except BrokerError as error:
+        logger.warning("the broker cannot be reached, run %s waits for a worker's next look: %s", run_id, error)

@@ -1,0 +1,144 @@
+"""Runs, endpoints and stored calls."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from django.contrib import messages
+from django.db.models import Count, Q
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from llm import selectors, services
+from llm.access import Role, role_required
+from llm.forms import EndpointForm
+from llm.listing import equals, listing
+from llm.models import Completion, Endpoint, Run, RunItem
+from llm.web import PageRequest, render_page
+
+RECENT_CALLS = 25
+
+
+@role_required(Role.RESEARCHER)
+@require_safe
+def runs(request: PageRequest) -> HttpResponse:
+    rows = Run.objects.select_related("endpoint").annotate(
+        done=Count("items", filter=Q(items__state="done")), failed=Count("items", filter=Q(items__state="failed"))
+    )
+    found = listing(request, rows, filters=selectors.run_filters())
+    context = {"rows": found, "live": any(run.state == Run.State.RUNNING for run in found)}
+    return render_page(request, "llm/runs.html", context, parts=["rows"])
+
+
+@role_required(Role.RESEARCHER)
+@require_safe
+def run(request: PageRequest, pk: int) -> HttpResponse:
+    row = get_object_or_404(Run.objects.select_related("endpoint", "created_by"), pk=pk)
+    context = {
+        "run": row,
+        "label": selectors.kind_label(row.kind),
+        "progress": selectors.run_progress(row),
+        "chart": selectors.run_chart(row),
+        "failures": selectors.run_failures(row),
+        "rows": listing(request, row.items.all(), filters=[equals("state", "State", RunItem.State.choices)]),
+        "live": row.state == Run.State.RUNNING,
+    }
+    return render_page(request, "llm/run.html", context, parts=["live", "rows"])
+
+
+def _act(request: PageRequest, pk: int, action: Callable[..., bool], done: str, otherwise: str) -> HttpResponse:
+    get_object_or_404(Run, pk=pk)
+    if action(run_id=pk):
+        messages.success(request, done)
+    else:
+        messages.warning(request, otherwise)
+    return redirect("run", pk=pk)
+
+
+@role_required(Role.RESEARCHER)
+@require_POST
+def run_pause(request: PageRequest, pk: int) -> HttpResponse:
+    return _act(
+        request, pk, services.pause_run, f"Run {pk} is paused.", f"Run {pk} was not running; nothing changed."
+    )
+
+
+@role_required(Role.RESEARCHER)
+@require_POST
+def run_continue(request: PageRequest, pk: int) -> HttpResponse:
+    return _act(
+        request, pk, services.continue_run, f"Run {pk} goes on.", f"Run {pk} was not paused; nothing changed."
+    )
+
+
+@role_required(Role.RESEARCHER)
+@require_POST
+def run_cancel(request: PageRequest, pk: int) -> HttpResponse:
+    return _act(
+        request, pk, services.cancel_run, f"Run {pk} is cancelled.", f"Run {pk} had ended; nothing changed."
+    )
+
+
+@role_required(Role.RESEARCHER)
+@require_POST
+def run_retry(request: PageRequest, pk: int) -> HttpResponse:
+    """Failed items again: of one kind when the form names it, otherwise all."""
+    get_object_or_404(Run, pk=pk)
+    count = services.retry_failed(run_id=pk, kind=request.POST.get("kind"))
+    if count:
+        messages.success(request, f"{count} failed item{'s' if count != 1 else ''} of run {pk} will be tried again.")
+    else:
+        messages.warning(request, f"Run {pk} has no such failed items any more.")
+    return redirect("run", pk=pk)
+
+
+@role_required(Role.RESEARCHER)
+@require_safe
+def endpoints(request: PageRequest) -> HttpResponse:
+    rows = Endpoint.objects.annotate(run_count=Count("runs"))
+    return render_page(request, "llm/endpoints.html", {"rows": listing(request, rows)}, parts=["rows"])
+
+
+@role_required(Role.RESEARCHER)
+@require_safe
+def endpoint(request: PageRequest, pk: int) -> HttpResponse:
+    row = get_object_or_404(Endpoint, pk=pk)
+    context = {
+        "endpoint": row,
+        "key_is_set": bool(row.api_key_env and os.environ.get(row.api_key_env)),
+        "models": selectors.models_seen(row),
+        "calls": row.completions.defer("text", "request")[:RECENT_CALLS],
+        "runs": row.runs.all()[:10],
+    }
+    return render_page(request, "llm/endpoint.html", context)
+
+
+@role_required(Role.RESEARCHER)
+@require_http_methods(["GET", "HEAD", "POST"])
+def endpoint_new(request: PageRequest) -> HttpResponse:
+    return _edit(request, None)
+
+
+@role_required(Role.RESEARCHER)
+@require_http_methods(["GET", "HEAD", "POST"])
+def endpoint_edit(request: PageRequest, pk: int) -> HttpResponse:
+    return _edit(request, get_object_or_404(Endpoint, pk=pk))
+
+
+def _edit(request: PageRequest, row: Endpoint | None) -> HttpResponse:
+    form = EndpointForm(request.POST or None, instance=row)
+    if request.method == "POST" and form.is_valid():
+        saved = form.save()
+        messages.success(request, f"Endpoint {saved.name} is saved.")
+        return redirect("endpoint", pk=saved.pk)
+    context = {"form": form, "endpoint": row}
+    return render_page(request, "llm/endpoint_form.html", context, status=422 if form.errors else 200)
+
+
+@role_required(Role.RESEARCHER)
+@require_safe
+def call(request: PageRequest, key: str) -> HttpResponse:
+    row = get_object_or_404(Completion.objects.select_related("endpoint", "run"), pk=key)
+    return render_page(request, "llm/call.html", {"call": row})

@@ -1,0 +1,188 @@
+"""Writing a corpus snapshot: three corpora as JSON lines, and the manifest that accounts for every prompt.
+
+    prompts ─► split (seeded) ─► rows, or a reason for leaving out ─► part files ─► checksums ─► renamed, done
+
+Rows are streamed; a snapshot that broke off is written again from the start.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import uuid
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from django.conf import settings
+from django.utils import timezone
+
+from curation.models import CorpusPrompt, Reconstruction, SourcePrompt
+from llm.models import Completion
+from rubrics.models import Rubric as RubricRow
+from rubrics.rubric import Rubric
+from training import corpora
+from training.models import Candidate, CorpusSnapshot
+
+CORPORA = ("sft", "rl", "rubricgen")
+LISTED_LEFT_OUT = 2_000
+PAGE = 500
+
+
+@dataclass
+class Ledger:
+    """What went in, and what was left out and why, prompt by prompt."""
+
+    rows: Counter[str] = field(default_factory=Counter)
+    left_out: Counter[str] = field(default_factory=Counter)
+    listed: list[dict[str, Any]] = field(default_factory=list)
+
+    def leave_out(self, prompt_id: int, corpus: str, reason: str) -> None:
+        self.left_out[f"{corpus}: {reason}"] += 1
+        if len(self.listed) < LISTED_LEFT_OUT:
+            self.listed.append({"prompt": prompt_id, "corpus": corpus, "reason": reason})
+
+
+@dataclass(frozen=True)
+class PromptRows:
+    """A prompt with what is needed to export it."""
+
+    prompt: CorpusPrompt
+    rubric: RubricRow | None
+    demonstration: Candidate | None
+    no_demonstration: str
+
+
+def snapshot_folder(snapshot: CorpusSnapshot) -> Path:
+    return Path(settings.MEDIA_ROOT) / "snapshots" / str(snapshot.pk)
+
+
+def write_snapshot(snapshot: CorpusSnapshot) -> dict[str, Any]:
+    """Writes the files into the snapshot's folder and returns the manifest.
+
+    Nobody sees a half-written snapshot: files are made in a folder of their own and renamed at the end.
+    """
+    folder = snapshot_folder(snapshot)
+    part = folder.with_name(f"{folder.name}.part-{uuid.uuid4().hex[:8]}")
+    part.mkdir(parents=True)
+    ledger = Ledger()
+    files = {name: (part / f"{name}.jsonl").open("wb") for name in CORPORA}
+    try:
+        _write_rows(snapshot, files, ledger)
+    finally:
+        for file in files.values():
+            file.close()
+    manifest = _manifest(snapshot, part, ledger)
+    (part / "manifest.json").write_text(json.dumps(manifest, ensure_ascii=False, indent=2), encoding="utf-8")
+    shutil.rmtree(folder, ignore_errors=True)
+    part.rename(folder)
+    return manifest
+
+
+def corpus_digest(seed: int, sft_share: Fraction) -> str:
+    """SHA-256 over what an export would hold now; two exports with the same content have the same digest."""
+    digest = hashlib.sha256(f"{seed} {sft_share}".encode())
+    prompts = CorpusPrompt.objects.order_by("pk").values_list("pk", "excluded_because")
+    rubrics = RubricRow.objects.order_by("pk").values_list("prompt_id", "digest")
+    chosen = Candidate.objects.filter(demonstration=True).order_by("pk").values_list("pk", "rubric_id")
+    for row in (*prompts.iterator(), *rubrics.iterator(), *chosen.iterator()):
+        digest.update(repr(row).encode())
+    return digest.hexdigest()
+
+
+def _write_rows(snapshot: CorpusSnapshot, files: dict[str, BinaryIO], ledger: Ledger) -> None:
+    with_rubric = RubricRow.objects.filter(prompt__excluded_because="").values_list("prompt_id", flat=True)
+    split = corpora.split_prompts(
+        sorted(set(with_rubric)),
+        seed=int(snapshot.parameters["seed"]),
+        sft_share=Fraction(snapshot.parameters["sft_share"]),
+    )
+    in_sft = set(split.sft)
+
+    def put(corpus: str, row: dict[str, Any]) -> None:
+        files[corpus].write(corpora.json_line(row))
+        ledger.rows[corpus] += 1
+
+    for entry in _prompts():
+        prompt = entry.prompt
+        if prompt.excluded_because:
+            ledger.leave_out(prompt.pk, "all", prompt.excluded_because)
+            continue
+        if entry.rubric is None:
+            ledger.leave_out(prompt.pk, "all", "it has no rubric yet")
+            continue
+        rubric = Rubric.from_json(entry.rubric.dimensions)
+        put("rubricgen", corpora.rubricgen_row(prompt.pk, prompt.text, rubric))
+        if prompt.pk not in in_sft:
+            put("rl", corpora.rl_row(prompt.pk, prompt.text, rubric))
+        elif entry.demonstration is None:
+            ledger.leave_out(prompt.pk, "sft", entry.no_demonstration)
+        else:
+            put("sft", corpora.sft_row(prompt.pk, prompt.text, rubric, entry.demonstration.text))
+
+
+def _prompts() -> Iterator[PromptRows]:
+    """Every corpus prompt in order, a page of rows at a time."""
+    last = 0
+    while page := list(CorpusPrompt.objects.filter(pk__gt=last).order_by("pk")[:PAGE]):
+        last = page[-1].pk
+        rubrics = {row.prompt_id: row for row in RubricRow.objects.filter(prompt__in=page).order_by("pk")}
+        candidates: dict[int, list[Candidate]] = {}
+        for candidate in Candidate.objects.filter(rubric__in=rubrics.values()).order_by("index"):
+            candidates.setdefault(candidate.rubric_id, []).append(candidate)
+        for prompt in page:
+            rubric = rubrics.get(prompt.pk)
+            yield _with_demonstration(prompt, rubric, candidates.get(rubric.pk, []) if rubric else [])
+
+
+def _with_demonstration(
+    prompt: CorpusPrompt, rubric: RubricRow | None, candidates: list[Candidate]
+) -> PromptRows:
+    chosen = next((candidate for candidate in candidates if candidate.demonstration), None)
+    if not candidates:
+        reason = "it has no candidates yet"
+    else:
+        reason = candidates[0].selection_reason or "no demonstration has been selected yet"
+    return PromptRows(prompt, rubric, chosen, reason)
+
+
+def _manifest(snapshot: CorpusSnapshot, part: Path, ledger: Ledger) -> dict[str, Any]:
+    exported = RubricRow.objects.filter(prompt__excluded_because="")
+    return {
+        "name": snapshot.name,
+        "written_at": timezone.now().isoformat(timespec="seconds"),
+        "settings": snapshot.parameters,
+        "content": corpus_digest(int(snapshot.parameters["seed"]), Fraction(snapshot.parameters["sft_share"])),
+        "rows": {corpus: ledger.rows[corpus] for corpus in CORPORA},
+        "left_out": dict(ledger.left_out.most_common()),
+        "left_out_prompts": ledger.listed,
+        "upstream": _upstream(),
+        "rubric_constructors": sorted(set(exported.values_list("constructor", flat=True))),
+        "writers": sorted(
+            set(Candidate.objects.filter(demonstration=True).values_list("completion__resolved_model", flat=True))
+        ),
+        "templates": sorted(set(Completion.objects.order_by().values_list("template", flat=True).distinct())),
+        "files": [_file_entry(part / f"{corpus}.jsonl", ledger.rows[corpus]) for corpus in CORPORA],
+    }
+
+
+def _upstream() -> dict[str, Any]:
+    """Where every source prompt went before it could become a corpus prompt: the counts add up."""
+    states = Counter(Reconstruction.objects.values_list("state", flat=True))
+    return {
+        "source_prompts": SourcePrompt.objects.count(),
+        "source_prompts_excluded": SourcePrompt.objects.exclude(excluded_because="").count(),
+        "reconstructions": sum(states.values()),
+        "reconstructions_by_state": dict(states.most_common()),
+        "corpus_prompts": CorpusPrompt.objects.count(),
+    }
+
+
+def _file_entry(path: Path, rows: int) -> dict[str, Any]:
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"name": path.name, "rows": rows, "bytes": path.stat().st_size, "sha256": digest}

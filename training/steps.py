@@ -1,0 +1,188 @@
+"""The steps for the engine from a rubric to a demonstration: write, assess, select."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from django.db import connection
+from django.utils import timezone
+
+from llm.asking import ask
+from llm.engine.steps import Step, register
+from llm.text import count_characters
+from llm.types import Chat, Completion, ModelError, SamplingParams, UnusableReplyError
+from rubrics.judging import AssessmentOutcome, assess_response
+from rubrics.models import Assessment
+from rubrics.models import Rubric as RubricRow
+from rubrics.rubric import Rubric
+from training.models import Candidate, CorpusSnapshot
+from training.selection import CANDIDATES_PER_PROMPT, ScoredCandidate, Selection, select_demonstration
+from training.snapshots import write_snapshot
+from training.writing import candidate_request
+
+WRITING_SAMPLING = SamplingParams(temperature=0.7, top_p=0.8, max_tokens=4096)
+"""The paper's decoding for writers (4.1) and its response limit (B.2); ours to use them for candidates."""
+
+JUDGING_SAMPLING = SamplingParams(temperature=0.1, top_p=0.8)
+"""Ours: near to greedy, so that a judgement is steady, but not so that asking again cannot help."""
+
+
+@dataclass(frozen=True, slots=True)
+class RubricPrompt:
+    request: str
+    rubric: Rubric
+
+
+@register
+class WriteStep(Step[RubricPrompt, list[tuple[str, Completion]]]):
+    """Five responses to request + rubric, written side by side."""
+
+    kind = "write"
+    label = "Candidates"
+
+    def load(self, subject_ids: Sequence[int]) -> Mapping[int, RubricPrompt]:
+        rows = RubricRow.objects.filter(pk__in=subject_ids).select_related("prompt")
+        return {row.pk: RubricPrompt(row.prompt.text, Rubric.from_json(row.dimensions)) for row in rows}
+
+    async def execute(self, subject: RubricPrompt, chat: Chat) -> list[tuple[str, Completion]]:
+        requests = [
+            candidate_request(subject.request, subject.rubric, index, WRITING_SAMPLING)
+            for index in range(CANDIDATES_PER_PROMPT)
+        ]
+        return await asyncio.gather(*(ask(chat, request, str, allow_cut=True) for request in requests))
+
+    def store(self, results: Sequence[tuple[int, list[tuple[str, Completion]]]]) -> None:
+        prompts = dict(
+            RubricRow.objects.filter(pk__in=[pk for pk, _ in results]).values_list("pk", "prompt_id")
+        )
+        Candidate.objects.bulk_create(
+            Candidate(
+                prompt_id=prompts[rubric_id],
+                rubric_id=rubric_id,
+                index=index,
+                text=text,
+                cut=completion.cut,
+                characters=count_characters(text),
+                completion_id=completion.key,
+            )
+            for rubric_id, answers in results
+            for index, (text, completion) in enumerate(answers)
+        )
+
+    def store_failures(self, failures: Sequence[tuple[int, ModelError]]) -> None:
+        for rubric_id, error in failures:
+            if isinstance(error, UnusableReplyError):
+                row = RubricRow.objects.select_related("prompt").get(pk=rubric_id)
+                row.prompt.excluded_because = f"no candidates: {error}"
+                row.prompt.save(update_fields=["excluded_because"])
+
+
+@dataclass(frozen=True, slots=True)
+class RubricResponse:
+    response: str
+    rubric: Rubric
+
+
+@register
+class AssessStep(Step[RubricResponse, AssessmentOutcome]):
+    """One judge's reading of each candidate against its rubric."""
+
+    kind = "assess"
+    label = "Assessment"
+
+    def load(self, subject_ids: Sequence[int]) -> Mapping[int, RubricResponse]:
+        rows = Candidate.objects.filter(pk__in=subject_ids).select_related("rubric")
+        return {row.pk: RubricResponse(row.text, Rubric.from_json(row.rubric.dimensions)) for row in rows}
+
+    async def execute(self, subject: RubricResponse, chat: Chat) -> AssessmentOutcome:
+        return await assess_response(subject.response, subject.rubric, chat, JUDGING_SAMPLING)
+
+    def store(self, results: Sequence[tuple[int, AssessmentOutcome]]) -> None:
+        outcomes = dict(results)
+        rows = list(Candidate.objects.select_for_update(of=("self",)).filter(pk__in=outcomes).select_related("rubric"))
+        for row in rows:
+            row.assessment = _assessment(row, outcomes[row.pk])
+        Assessment.objects.bulk_create([row.assessment for row in rows if row.assessment])
+        Candidate.objects.bulk_update(rows, ["assessment"])
+
+
+def _assessment(row: Candidate, outcome: AssessmentOutcome) -> Assessment:
+    return Assessment(
+        rubric=row.rubric,
+        rubric_digest=row.rubric.digest,
+        response_digest=hashlib.sha256(row.text.encode()).hexdigest(),
+        completion_id=outcome.completion_key,
+        value=outcome.reward.value,
+        fallback=outcome.reward.fallback,
+        items=[asdict(item) for item in outcome.items],
+        missing=list(outcome.missing),
+        unknown=list(outcome.unknown),
+    )
+
+
+@register
+class SelectStep(Step[list[ScoredCandidate], Selection]):
+    """The best of a rubric's candidates becomes the demonstration; calls no model."""
+
+    kind = "select"
+    label = "Selection"
+
+    def load(self, subject_ids: Sequence[int]) -> Mapping[int, list[ScoredCandidate]]:
+        candidates: dict[int, list[ScoredCandidate]] = {}
+        rows = Candidate.objects.filter(rubric__in=subject_ids).select_related("assessment")
+        for row in rows.order_by("rubric", "index"):
+            candidates.setdefault(row.rubric_id, []).append(
+                ScoredCandidate(
+                    index=row.index,
+                    value=row.assessment.value if row.assessment else None,
+                    fallback=bool(row.assessment and row.assessment.fallback),
+                    cut=row.cut,
+                    empty=not row.text.strip(),
+                )
+            )
+        return candidates
+
+    async def execute(self, subject: list[ScoredCandidate], chat: Chat) -> Selection:
+        return select_demonstration(subject)
+
+    def store(self, results: Sequence[tuple[int, Selection]]) -> None:
+        for rubric_id, selection in results:
+            rows = Candidate.objects.filter(rubric=rubric_id)
+            rows.update(demonstration=False, selection_reason=selection.reason if selection.index is None else "")
+            if selection.index is not None:
+                rows.filter(index=selection.index).update(demonstration=True, selection_reason=selection.reason)
+
+
+@register
+class ExportStep(Step[CorpusSnapshot, dict[str, Any]]):
+    """Writes a snapshot's files on a thread of its own, under the engine's lease; calls no model."""
+
+    kind = "export"
+    label = "Export"
+
+    def load(self, subject_ids: Sequence[int]) -> Mapping[int, CorpusSnapshot]:
+        return CorpusSnapshot.objects.in_bulk(subject_ids)
+
+    async def execute(self, subject: CorpusSnapshot, chat: Chat) -> dict[str, Any]:
+        return await asyncio.to_thread(_write_and_disconnect, subject)
+
+    def store(self, results: Sequence[tuple[int, dict[str, Any]]]) -> None:
+        for pk, manifest in results:
+            CorpusSnapshot.objects.filter(pk=pk).update(
+                state=CorpusSnapshot.State.DONE, error="", manifest=manifest, finished_at=timezone.now()
+            )
+
+    def store_failures(self, failures: Sequence[tuple[int, ModelError]]) -> None:
+        for pk, error in failures:
+            CorpusSnapshot.objects.filter(pk=pk).update(state=CorpusSnapshot.State.FAILED, error=str(error))
+
+
+def _write_and_disconnect(snapshot: CorpusSnapshot) -> dict[str, Any]:
+    try:
+        return write_snapshot(snapshot)
+    finally:
+        connection.close()
