@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 
 from llm.models import Endpoint
 
+if TYPE_CHECKING:
+    EndpointModelForm = forms.ModelForm[Endpoint]
+else:
+    EndpointModelForm = forms.ModelForm
 
-class EndpointForm(forms.ModelForm[Endpoint]):
+
+class EndpointForm(EndpointModelForm):
     class Meta:
         model = Endpoint
         fields = (
@@ -48,7 +53,7 @@ class EndpointForm(forms.ModelForm[Endpoint]):
         name = str(self.cleaned_data["api_key_env"]).strip()
         if name and not name.isidentifier():
             raise forms.ValidationError(
-                "This is the name of an environment variable (letters, digits, underscores), not the key itself."
+                "Give the name of an environment variable (letters, digits, underscores), not the key itself."
             )
         return name
 

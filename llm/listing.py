@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Model, QuerySet
+from django.db.models import Count, Model, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 from django.http import HttpRequest, QueryDict
 
 PAGE_SIZE = 50
@@ -74,12 +75,23 @@ def equals(name: str, label: str, choices: Iterable[tuple[str, str]], lookup: st
     return Filter(name, label, tuple(choices), lambda rows, value: rows.filter(**{lookup or name: value}))
 
 
-def narrow_by(name: str, label: str, ways: Sequence[tuple[str, str, Callable[[QuerySet[Any]], Any]]]) -> Filter:
+def narrow_by(
+    name: str, label: str, ways: Sequence[tuple[str, str, Callable[[QuerySet[Any]], Any]]]
+) -> Filter:
     """A filter whose choices each have their own way to narrow: (value, label, way)."""
     by_value = {value: way for value, _, way in ways}
     return Filter(
-        name, label, tuple((value, text) for value, text, _ in ways), lambda rows, value: by_value[value](rows)
+        name,
+        label,
+        tuple((value, text) for value, text, _ in ways),
+        lambda rows, value: by_value[value](rows),
     )
+
+
+def count_of(rows: QuerySet[Any], link: str) -> Coalesce:
+    """How many of `rows` point at the outer row by the foreign key `link`; counted only for rows shown."""
+    linked = rows.filter(**{link: OuterRef("pk")}).order_by().values(link)
+    return Coalesce(Subquery(linked.annotate(count=Count("pk")).values("count")), 0)
 
 
 def listing(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db.models import Avg, Count, F, FloatField, Max, Min, QuerySet, Sum
 from django.db.models.functions import Cast, Extract, Floor
@@ -12,7 +13,7 @@ from django.utils import timezone
 
 from llm.engine.steps import step_labels
 from llm.listing import Filter, equals
-from llm.models import Completion, Endpoint, Run, RunItem, RunTick
+from llm.models import Endpoint, Run, RunItem, RunTick
 
 RATE_WINDOW = timedelta(minutes=1)
 """How far back the rates of a run look."""
@@ -25,8 +26,17 @@ CHART_WIDTH, CHART_HEIGHT = 600.0, 120.0
 
 
 @dataclass(frozen=True, slots=True)
+class BarSegment:
+    """A stretch of the progress bar, as SVG attributes."""
+
+    state: str
+    start: str
+    width: str
+
+
+@dataclass(frozen=True, slots=True)
 class RunProgress:
-    """`total` = `done` + `failed` + `leased` + `pending`. Rates are per second, None while nothing is known."""
+    """`total` = `done` + `failed` + `leased` + `pending`. Rates are per second, None while unknown."""
 
     total: int
     done: int
@@ -46,6 +56,16 @@ class RunProgress:
     @property
     def left(self) -> int:
         return self.leased + self.pending
+
+    @property
+    def segments(self) -> list[BarSegment]:
+        """The bar of the run: done, failed, at work, one after the other, in percent of the whole."""
+        segments, start = [], 0.0
+        for state, count in (("done", self.done), ("failed", self.failed), ("leased", self.leased)):
+            width = 100 * count / self.total if self.total else 0.0
+            segments.append(BarSegment(state, f"{start:.3f}", f"{width:.3f}"))
+            start += width
+        return segments
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +168,8 @@ def run_chart(run: Run) -> RunChart | None:
 def _buckets(ticks: QuerySet[RunTick], width: float) -> Mapping[int, tuple[float, float]]:
     """Bucket number -> calls a second and calls in flight, both summed over the workers.
 
-    A worker's ticks lie end to end, so the seconds that they cover, over the bucket's width, are the number of
-    workers; a tick that reaches over the edge of a bucket is why that number is rounded.
+    A worker's ticks lie end to end, so the seconds that they cover, over the bucket's width, are the number
+    of workers; a tick that reaches over the edge of a bucket is why that number is rounded.
     """
     epoch = Cast(Extract("at", "epoch"), FloatField())
     rows = ticks.order_by().annotate(bucket=Floor(epoch / width)).values("bucket")
@@ -183,7 +203,7 @@ def run_filters() -> tuple[Filter, ...]:
     )
 
 
-def models_seen(endpoint: Endpoint) -> QuerySet[Completion, dict[str, object]]:
+def models_seen(endpoint: Endpoint) -> Sequence[Mapping[str, Any]]:
     """What the endpoint was asked for and what its server called it, with the number of calls."""
     calls = endpoint.completions.order_by().values("model", "resolved_model")
-    return calls.annotate(count=Count("pk"), last=Max("created_at")).order_by("-last")
+    return list(calls.annotate(count=Count("pk"), last=Max("created_at")).order_by("-last"))

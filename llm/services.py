@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 import os
+import threading
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -128,7 +129,14 @@ def _tell_workers_after_commit(run: Run) -> None:
 
 
 def tell_workers(run_id: int, count: int) -> None:
-    """Sends 'there is work'. Without a broker nothing is lost: workers look for waiting runs themselves."""
+    """Sends 'there is work', on a thread of its own: an absent broker must not keep anyone waiting.
+
+    Without a broker nothing is lost: workers look for waiting runs themselves.
+    """
+    threading.Thread(target=_send, args=(run_id, count), name="tell-workers").start()
+
+
+def _send(run_id: int, count: int) -> None:
     try:
         for _ in range(count):
             current_app.send_task(WORK_TASK, [run_id], retry=False)

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable
 
 from django.contrib import messages
-from django.db.models import Count, Q
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -14,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from llm import selectors, services
 from llm.access import Role, role_required
 from llm.forms import EndpointForm
-from llm.listing import equals, listing
+from llm.listing import count_of, equals, listing
 from llm.models import Completion, Endpoint, Run, RunItem
 from llm.web import PageRequest, render_page
 
@@ -25,7 +24,8 @@ RECENT_CALLS = 25
 @require_safe
 def runs(request: PageRequest) -> HttpResponse:
     rows = Run.objects.select_related("endpoint").annotate(
-        done=Count("items", filter=Q(items__state="done")), failed=Count("items", filter=Q(items__state="failed"))
+        done=count_of(RunItem.objects.filter(state=RunItem.State.DONE), "run"),
+        failed=count_of(RunItem.objects.filter(state=RunItem.State.FAILED), "run"),
     )
     found = listing(request, rows, filters=selectors.run_filters())
     context = {"rows": found, "live": any(run.state == Run.State.RUNNING for run in found)}
@@ -48,7 +48,9 @@ def run(request: PageRequest, pk: int) -> HttpResponse:
     return render_page(request, "llm/run.html", context, parts=["live", "rows"])
 
 
-def _act(request: PageRequest, pk: int, action: Callable[..., bool], done: str, otherwise: str) -> HttpResponse:
+def _act(
+    request: PageRequest, pk: int, action: Callable[..., bool], done: str, otherwise: str
+) -> HttpResponse:
     get_object_or_404(Run, pk=pk)
     if action(run_id=pk):
         messages.success(request, done)
@@ -88,7 +90,9 @@ def run_retry(request: PageRequest, pk: int) -> HttpResponse:
     get_object_or_404(Run, pk=pk)
     count = services.retry_failed(run_id=pk, kind=request.POST.get("kind"))
     if count:
-        messages.success(request, f"{count} failed item{'s' if count != 1 else ''} of run {pk} will be tried again.")
+        messages.success(
+            request, f"{count} failed item{'s' if count != 1 else ''} of run {pk} will be tried again."
+        )
     else:
         messages.warning(request, f"Run {pk} has no such failed items any more.")
     return redirect("run", pk=pk)
@@ -97,7 +101,7 @@ def run_retry(request: PageRequest, pk: int) -> HttpResponse:
 @role_required(Role.RESEARCHER)
 @require_safe
 def endpoints(request: PageRequest) -> HttpResponse:
-    rows = Endpoint.objects.annotate(run_count=Count("runs"))
+    rows = Endpoint.objects.annotate(run_count=count_of(Run.objects.all(), "endpoint"))
     return render_page(request, "llm/endpoints.html", {"rows": listing(request, rows)}, parts=["rows"])
 
 

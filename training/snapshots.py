@@ -176,6 +176,9 @@ def _upstream() -> dict[str, Any]:
     return {
         "source_prompts": SourcePrompt.objects.count(),
         "source_prompts_excluded": SourcePrompt.objects.exclude(excluded_because="").count(),
+        "source_prompts_not_reconstructed": SourcePrompt.objects.filter(
+            excluded_because="", reconstructions=None
+        ).count(),
         "reconstructions": sum(states.values()),
         "reconstructions_by_state": dict(states.most_common()),
         "corpus_prompts": CorpusPrompt.objects.count(),

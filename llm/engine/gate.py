@@ -23,8 +23,11 @@ MAX_TRIES = 6
 MAX_SLOW_TRIES = 2
 """Tries of one call that got no answer in the endpoint's time limit."""
 
-GIVE_UP_SECONDS = 30.0
-"""Failures only, for so long, and the run pauses instead of failing item after item."""
+OUTAGE_SECONDS = 10.0
+"""Failures only, for so long, and it is the server's trouble: tries no longer count against the items."""
+
+GIVE_UP_SECONDS = 150.0
+"""Failures only, for so long (a model server needs up to two minutes to restart), and the run pauses."""
 
 FIRST_DELAY, LONGEST_DELAY = 0.5, 60.0
 
@@ -101,10 +104,10 @@ class Gate:
             return self._hold_back(error, tries)
         if not isinstance(error, RetryableError):
             raise error
-        self._note_failure(key, error)
-        if tries + 1 >= (MAX_SLOW_TRIES if isinstance(error, SlowAnswerError) else MAX_TRIES):
+        outage = self._note_failure(key, error)
+        if not outage and tries + 1 >= (MAX_SLOW_TRIES if isinstance(error, SlowAnswerError) else MAX_TRIES):
             raise error
-        return _backoff(tries)
+        return min(_backoff(tries), OUTAGE_SECONDS)
 
     def _hold_back(self, error: RateLimitedError, tries: int) -> float:
         self._failing_since = None
@@ -114,18 +117,20 @@ class Gate:
         self.notice = f"The server asked to wait (429); going on at {resume} UTC"
         return wait
 
-    def _note_failure(self, key: str, error: RetryableError) -> None:
+    def _note_failure(self, key: str, error: RetryableError) -> bool:
+        """Whether this is an outage, in which nobody is served; one that lasts closes the gate."""
         now = self._clock()
         if self._failing_since is None:
             self._failing_since = now
         self._failing_keys.add(key)
-        # One poisonous request must not pause a run; a server that nobody reaches must.
+        self.notice = f"Trying again: {error}"
+        # One poisonous request is its own trouble; a server that nobody reaches is everyone's.
         widespread = isinstance(error, UnreachableError) or len(self._failing_keys) >= 3
-        slow = isinstance(error, SlowAnswerError)
-        if widespread and (slow or now - self._failing_since >= GIVE_UP_SECONDS):
+        failing = now - self._failing_since
+        if widespread and (isinstance(error, SlowAnswerError) or failing >= GIVE_UP_SECONDS):
             self.close(f"Nothing gets through: {error}")
             raise HeldBackError from error
-        self.notice = f"Trying again: {error}"
+        return widespread and failing >= OUTAGE_SECONDS
 
 
 def _backoff(tries: int) -> float:

@@ -38,7 +38,7 @@ def chip(state: str, label: str = "") -> SafeString:
         '<span class="chip chip-{}"><span class="chip-sign" aria-hidden="true">{}</span>{}</span>',
         tone,
         _SIGNS[tone],
-        label or state.replace("_", " "),
+        (label or state.replace("_", " ")).lower(),
     )
 
 
@@ -62,7 +62,8 @@ def bar(value: float, maximum: float = 1.0, label: str = "") -> SafeString:
     share = min(max(value / maximum, 0.0), 1.0) if maximum > 0 else 0.0
     return format_html(
         '<svg class="bar" viewBox="0 0 100 6" preserveAspectRatio="none" role="img" aria-label="{}">'
-        '<rect class="bar-track" width="100" height="6"/><rect class="bar-fill" width="{}" height="6"/></svg>',
+        '<rect class="bar-track" width="100" height="6"/><rect class="bar-fill" width="{}" height="6"/>'
+        "</svg>",
         label or f"{share:.0%}",
         f"{share * 100:.2f}",
     )
@@ -86,7 +87,11 @@ def duration(value: float | timedelta | None) -> str:
     seconds = round(value.total_seconds() if isinstance(value, timedelta) else value)
     if seconds < 60:
         return f"{seconds} s"
-    for size, name, smaller, small_name in ((86_400, "d", 3_600, "h"), (3_600, "h", 60, "min"), (60, "min", 1, "s")):
+    for size, name, smaller, small_name in (
+        (86_400, "d", 3_600, "h"),
+        (3_600, "h", 60, "min"),
+        (60, "min", 1, "s"),
+    ):
         if seconds >= size:
             rest = seconds % size // smaller
             return f"{seconds // size} {name}" + (f" {rest} {small_name}" if rest else "")
@@ -101,8 +106,8 @@ def percent(value: float | None, digits: int = 0) -> str:
 @register.filter
 def rate(value: float | None) -> str:
     """Something a second, with as many digits as a reader needs."""
-    if value is None:
-        return "—"
+    if not value:
+        return "—" if value is None else "0/s"
     return f"{value:.0f}/s" if value >= 10 else f"{value:.1f}/s" if value >= 0.1 else f"{value * 60:.1f}/min"
 
 
