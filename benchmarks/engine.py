@@ -29,7 +29,9 @@ TARGET_RATIO, TARGET_MEGABYTES = 0.90, 350
 def simulator(latency: float) -> Iterator[str]:
     """A simulated server in a process of its own; its address."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "benchmarks.simulator", "--latency", str(latency)], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", "benchmarks.simulator", "--latency", str(latency)],
+        stdout=subprocess.PIPE,
+        text=True,
     )
     assert process.stdout is not None
     try:
@@ -51,7 +53,11 @@ async def bare_client(address: str, calls: int, in_flight: int) -> float:
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=in_flight)) as session:
 
         async def one(number: int) -> None:
-            body = {"model": "simulated", "seed": number, "messages": [{"role": "user", "content": prompt(number)}]}
+            body = {
+                "model": "simulated",
+                "seed": number,
+                "messages": [{"role": "user", "content": prompt(number)}],
+            }
             async with slots, session.post(f"{address}/v1/chat/completions", json=body) as response:
                 await response.json()
 
@@ -111,8 +117,10 @@ def engine_worker(address: str, calls: int, in_flight: int) -> dict[str, float]:
 
 def engine_in_own_process(address: str, calls: int, in_flight: int) -> dict[str, float]:
     output = subprocess.run(
-        [sys.executable, "-m", "benchmarks.engine", "--worker", address]
-        + ["--calls", str(calls), "--in-flight", str(in_flight)],
+        [
+            *(sys.executable, "-m", "benchmarks.engine", "--worker", address),
+            *("--calls", str(calls), "--in-flight", str(in_flight)),
+        ],
         check=True,
         stdout=subprocess.PIPE,
         text=True,

@@ -22,7 +22,9 @@ def keep(name: str, figures: dict[str, Any]) -> None:
 
 
 def _circumstances() -> dict[str, Any]:
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
+    )
     return {
         "at": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
         "commit": commit.stdout.strip() or "unknown",

@@ -23,10 +23,10 @@ from typing import Any
 
 from aiohttp import web
 
-WORDS = (
+WORDS = tuple(
     "harbour lantern winter letter promise garden river market teacher window bread signal morning "
-    "committee budget village orchard journey silence kitchen harvest bridge neighbour archive"
-).split()
+    "committee budget village orchard journey silence kitchen harvest bridge neighbour archive".split()
+)
 
 LETTERS = string.ascii_lowercase
 
@@ -63,7 +63,9 @@ class Simulator:
         if fault == "html":
             return web.Response(text="<html><body>Welcome to nginx</body></html>", content_type="text/html")
         if fault == "429":
-            return web.json_response({"error": {"message": "slow down"}}, status=429, headers={"Retry-After": "1"})
+            return web.json_response(
+                {"error": {"message": "slow down"}}, status=429, headers={"Retry-After": "1"}
+            )
         return web.json_response({"error": {"message": f"simulated {fault}"}}, status=int(fault))
 
     def _answer(self, body: dict[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 
 @dataclass(frozen=True)
 class Environment:
-    """`mode` is production unless WORKBENCH_MODE says development or test; only production demands secrets."""
+    """`mode` is production unless WORKBENCH_MODE says otherwise; only production demands secrets."""
 
     mode: str
     secret_key: str

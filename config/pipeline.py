@@ -1,6 +1,6 @@
 """The stages of the method that work on model replies or rows, by name, in their order.
 
-    reconstruct ─► filter ─► (review by people) ─► mine ─► write ─► assess ─► select ─► (export)
+reconstruct ─► filter ─► (review by people) ─► mine ─► write ─► assess ─► select ─► (export)
 """
 
 from __future__ import annotations
@@ -41,8 +41,18 @@ STAGES: dict[str, Stage] = {
             start_filtering,
             needs_endpoint=False,
         ),
-        Stage("mine", "Mine rubrics", "Mines a rubric for every accepted prompt without one (IRG).", start_mining),
-        Stage("write", "Write candidates", "Writes five responses to each request with its rubric.", start_writing),
+        Stage(
+            "mine",
+            "Mine rubrics",
+            "Mines a rubric for every accepted prompt without one (IRG).",
+            start_mining,
+        ),
+        Stage(
+            "write",
+            "Write candidates",
+            "Writes five responses to each request with its rubric.",
+            start_writing,
+        ),
         Stage("assess", "Assess candidates", "Judges every candidate against its rubric.", start_assessing),
         Stage(
             "select",

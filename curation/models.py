@@ -63,14 +63,18 @@ class Reconstruction(models.Model):
 
     source_prompt = models.ForeignKey(SourcePrompt, on_delete=models.PROTECT, related_name="reconstructions")
     index = models.PositiveSmallIntegerField(help_text="Which of the source's reconstructions, from 0")
-    strategy = models.CharField(max_length=20, choices=[(s.value, s.value.replace("_", " ")) for s in Strategy])
+    strategy = models.CharField(
+        max_length=20, choices=[(s.value, s.value.replace("_", " ")) for s in Strategy]
+    )
     state = models.CharField(max_length=14, choices=State.choices, default=State.PLANNED)
     state_reason = models.TextField(blank=True)
     text = models.TextField(blank=True)
     language = models.CharField(max_length=8, blank=True)
     characters = models.PositiveIntegerField(default=0)
     segments = models.PositiveIntegerField(default=0)
-    overlap = models.FloatField(null=True, blank=True, help_text="Largest share of a benchmark sample's trigrams")
+    overlap = models.FloatField(
+        null=True, blank=True, help_text="Largest share of a benchmark sample's trigrams"
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -97,7 +101,9 @@ class ReconstructionDraft(models.Model):
 
     class Meta:
         ordering = ("number",)
-        constraints = (models.UniqueConstraint(fields=["reconstruction", "number"], name="one_draft_per_number"),)
+        constraints = (
+            models.UniqueConstraint(fields=["reconstruction", "number"], name="one_draft_per_number"),
+        )
 
     def __str__(self) -> str:
         return f"{self.kind} {self.number}"
@@ -114,7 +120,9 @@ class ScreeningSample(models.Model):
     class Meta:
         ordering = ("benchmark", "id")
         constraints = (
-            models.UniqueConstraint(fields=["benchmark", "external_id"], name="one_sample_per_benchmark_and_id"),
+            models.UniqueConstraint(
+                fields=["benchmark", "external_id"], name="one_sample_per_benchmark_and_id"
+            ),
         )
 
     def __str__(self) -> str:
@@ -168,7 +176,7 @@ class CheckVerdict(models.Model):
         USABLE_LENGTH = "usable_length", "Textual integrity and usable length"
 
     class Verdict(models.TextChoices):
-        PASS = "pass"
+        PASS = "pass"  # noqa: S105
         FAIL = "fail"
         UNSURE = "unsure"
 
@@ -179,7 +187,9 @@ class CheckVerdict(models.Model):
 
     class Meta:
         ordering = ("id",)
-        constraints = (models.UniqueConstraint(fields=["review", "check_name"], name="one_verdict_per_check"),)
+        constraints = (
+            models.UniqueConstraint(fields=["review", "check_name"], name="one_verdict_per_check"),
+        )
 
     def __str__(self) -> str:
         return f"{self.check_name}: {self.verdict}"
@@ -202,7 +212,9 @@ class ReviewLease(models.Model):
 class CorpusPrompt(models.Model):
     """An accepted reconstruction: what rubrics, writers and corpora are made for."""
 
-    reconstruction = models.OneToOneField(Reconstruction, on_delete=models.PROTECT, related_name="corpus_prompt")
+    reconstruction = models.OneToOneField(
+        Reconstruction, on_delete=models.PROTECT, related_name="corpus_prompt"
+    )
     text = models.TextField()
     language = models.CharField(max_length=8)
     excluded_because = models.TextField(blank=True, help_text="Why nothing of it is exported")

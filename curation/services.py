@@ -72,7 +72,12 @@ def digest_of(text: str) -> str:
 
 
 def import_prompts(
-    *, file: BinaryIO, file_name: str, source_name: str, field_name: str | None = None, user: User | None = None
+    *,
+    file: BinaryIO,
+    file_name: str,
+    source_name: str,
+    field_name: str | None = None,
+    user: User | None = None,
 ) -> ImportReport:
     """Reads JSON lines as a stream and keeps each text once.
 

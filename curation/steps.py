@@ -24,6 +24,7 @@ RECONSTRUCTION_SAMPLING = SamplingParams(temperature=0.7, top_p=0.8)
 class SourceText:
     text: str
     strategy: Strategy
+    index: int
 
 
 @register
@@ -33,10 +34,12 @@ class ReconstructStep(Step[SourceText, ReconstructionOutcome]):
 
     def load(self, subject_ids: Sequence[int]) -> Mapping[int, SourceText]:
         rows = Reconstruction.objects.filter(pk__in=subject_ids).select_related("source_prompt")
-        return {row.pk: SourceText(row.source_prompt.text, Strategy(row.strategy)) for row in rows}
+        return {row.pk: SourceText(row.source_prompt.text, Strategy(row.strategy), row.index) for row in rows}
 
     async def execute(self, subject: SourceText, chat: Chat) -> ReconstructionOutcome:
-        return await reconstruct(subject.text, subject.strategy, chat, RECONSTRUCTION_SAMPLING)
+        return await reconstruct(
+            subject.text, subject.strategy, chat, RECONSTRUCTION_SAMPLING, index=subject.index
+        )
 
     def store(self, results: Sequence[tuple[int, ReconstructionOutcome]]) -> None:
         outcomes = dict(results)
@@ -125,6 +128,7 @@ def _decision(outcome: FilterOutcome) -> tuple[Reconstruction.State, str]:
         found = outcome.screening
         return (
             Reconstruction.State.CONTAMINATED,
-            f"shares {found.shared} of a benchmark sample's {found.total} distinct trigrams ({found.overlap:.0%})",
+            f"shares {found.shared} of a benchmark sample's {found.total} distinct trigrams "
+            f"({found.overlap:.0%})",
         )
     return Reconstruction.State.IN_REVIEW, ""

@@ -20,7 +20,9 @@ class StageCommand(BaseCommand):
         if self.needs_endpoint:
             parser.add_argument("--endpoint", required=True, help="name of the endpoint to ask")
         parser.add_argument("--limit", type=positive, help="take only the first N that wait")
-        parser.add_argument("--here", action="store_true", help="do the work in this process, without a worker")
+        parser.add_argument(
+            "--here", action="store_true", help="do the work in this process, without a worker"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         self.follow(self.start(options), options)

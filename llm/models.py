@@ -23,7 +23,9 @@ class Endpoint(models.Model):
     max_in_flight = models.PositiveIntegerField(default=32, help_text="Calls at once, per worker process")
     timeout_seconds = models.PositiveIntegerField(default=600)
     context_window = models.PositiveIntegerField(null=True, blank=True, help_text="Tokens, prompt and reply")
-    max_output_tokens = models.PositiveIntegerField(null=True, blank=True, help_text="Upper bound for a reply")
+    max_output_tokens = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Upper bound for a reply"
+    )
     constrained = models.BooleanField(
         default=False, help_text="Constrained decoding (vLLM structured outputs), for small models"
     )
@@ -52,7 +54,9 @@ class Run(models.Model):
     state = models.CharField(max_length=12, choices=State.choices, default=State.RUNNING)
     notice = models.TextField(blank=True, help_text="Why it is paused, or what it is waiting for")
     parameters = models.JSONField(default=dict)
-    endpoint = models.ForeignKey(Endpoint, on_delete=models.PROTECT, null=True, blank=True, related_name="runs")
+    endpoint = models.ForeignKey(
+        Endpoint, on_delete=models.PROTECT, null=True, blank=True, related_name="runs"
+    )
     parallelism = models.PositiveSmallIntegerField(default=1, help_text="Worker processes wanted")
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"

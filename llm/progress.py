@@ -12,7 +12,14 @@ from django.core.management.base import CommandError
 from django.db import connection
 from django.db.models import Count
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
 
 from llm.engine import queue
 from llm.engine.steps import step_labels
@@ -55,7 +62,9 @@ def _wait(run: Run, show: Progress, here: bool) -> Run:
         if run.state != Run.State.RUNNING:
             return run
         if not here and run.started_at is None and time.monotonic() - started > NO_WORKER_SECONDS:
-            show.update(task, notice="no worker has taken it up: start one (celery -A config worker) or use --here")
+            show.update(
+                task, notice="no worker has taken it up: start one (celery -A config worker) or use --here"
+            )
         time.sleep(POLL_SECONDS)
 
 

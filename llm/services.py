@@ -141,4 +141,6 @@ def _send(run_id: int, count: int) -> None:
         for _ in range(count):
             current_app.send_task(WORK_TASK, [run_id], retry=False)
     except BrokerError as error:
-        logger.warning("the broker cannot be reached, run %s waits for a worker's next look: %s", run_id, error)
+        logger.warning(
+            "the broker cannot be reached, run %s waits for a worker's next look: %s", run_id, error
+        )

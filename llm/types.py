@@ -102,6 +102,7 @@ class Chat(Protocol):
 
     async def __call__(self, request: ChatRequest) -> Completion: ...
 
+
 class ModelError(Exception):
     """A call that gave no usable reply; `kind` groups failures on a run's page."""
 

@@ -132,7 +132,7 @@ def endpoint_edit(request: PageRequest, pk: int) -> HttpResponse:
 
 
 def _edit(request: PageRequest, row: Endpoint | None) -> HttpResponse:
-    form = EndpointForm(request.POST or None, instance=row)
+    form = EndpointForm(request.POST if request.method == "POST" else None, instance=row)
     if request.method == "POST" and form.is_valid():
         saved = form.save()
         messages.success(request, f"Endpoint {saved.name} is saved.")

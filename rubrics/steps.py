@@ -60,4 +60,4 @@ class MineStep(Step[str, MiningOutcome]):
             consolidated=[asdict(dimension) for dimension in trace.consolidated],
             specifications=[asdict(specification) for specification in trace.specifications],
         )
-        row.completions.set(trace.completion_keys)
+        row.completions.set(Completion.objects.filter(pk__in=trace.completion_keys))

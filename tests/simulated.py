@@ -27,7 +27,9 @@ class SimulatedServer:
     def fail_next(self, *faults: str) -> None:
         """The next calls get these instead of an answer: a status, 'html' or 'hang'."""
         request = urllib.request.Request(
-            f"{self.address}/faults", data=json.dumps(faults).encode(), headers={"Content-Type": "application/json"}
+            f"{self.address}/faults",
+            data=json.dumps(faults).encode(),
+            headers={"Content-Type": "application/json"},
         )
         with urllib.request.urlopen(request) as response:
             response.read()
@@ -48,7 +50,9 @@ class SimulatedServer:
 @contextmanager
 def simulated_server(latency: float) -> Iterator[SimulatedServer]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "benchmarks.simulator", "--latency", str(latency)], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", "benchmarks.simulator", "--latency", str(latency)],
+        stdout=subprocess.PIPE,
+        text=True,
     )
     assert process.stdout is not None
     try:

@@ -12,7 +12,7 @@ import json
 import shutil
 import uuid
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -94,7 +94,7 @@ def corpus_digest(seed: int, sft_share: Fraction) -> str:
     return digest.hexdigest()
 
 
-def _write_rows(snapshot: CorpusSnapshot, files: dict[str, BinaryIO], ledger: Ledger) -> None:
+def _write_rows(snapshot: CorpusSnapshot, files: Mapping[str, BinaryIO], ledger: Ledger) -> None:
     with_rubric = RubricRow.objects.filter(prompt__excluded_because="").values_list("prompt_id", flat=True)
     split = corpora.split_prompts(
         sorted(set(with_rubric)),
@@ -122,7 +122,12 @@ def _write_rows(snapshot: CorpusSnapshot, files: dict[str, BinaryIO], ledger: Le
         elif entry.demonstration is None:
             ledger.leave_out(prompt.pk, "sft", entry.no_demonstration)
         else:
-            put("sft", corpora.sft_row(prompt.pk, prompt.text, rubric, entry.demonstration.text))
+            try:
+                row = corpora.sft_row(prompt.pk, prompt.text, rubric, entry.demonstration.text)
+            except ValueError as error:
+                ledger.leave_out(prompt.pk, "sft", str(error))
+                continue
+            put("sft", row)
 
 
 def _prompts() -> Iterator[PromptRows]:
@@ -156,14 +161,20 @@ def _manifest(snapshot: CorpusSnapshot, part: Path, ledger: Ledger) -> dict[str,
         "name": snapshot.name,
         "written_at": timezone.now().isoformat(timespec="seconds"),
         "settings": snapshot.parameters,
-        "content": corpus_digest(int(snapshot.parameters["seed"]), Fraction(snapshot.parameters["sft_share"])),
+        "content": corpus_digest(
+            int(snapshot.parameters["seed"]), Fraction(snapshot.parameters["sft_share"])
+        ),
         "rows": {corpus: ledger.rows[corpus] for corpus in CORPORA},
         "left_out": dict(ledger.left_out.most_common()),
         "left_out_prompts": ledger.listed,
         "upstream": _upstream(),
         "rubric_constructors": sorted(set(exported.values_list("constructor", flat=True))),
         "writers": sorted(
-            set(Candidate.objects.filter(demonstration=True).values_list("completion__resolved_model", flat=True))
+            set(
+                Candidate.objects.filter(demonstration=True).values_list(
+                    "completion__resolved_model", flat=True
+                )
+            )
         ),
         "templates": sorted(set(Completion.objects.order_by().values_list("template", flat=True).distinct())),
         "files": [_file_entry(part / f"{corpus}.jsonl", ledger.rows[corpus]) for corpus in CORPORA],

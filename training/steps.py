@@ -103,7 +103,9 @@ class AssessStep(Step[RubricResponse, AssessmentOutcome]):
 
     def store(self, results: Sequence[tuple[int, AssessmentOutcome]]) -> None:
         outcomes = dict(results)
-        rows = list(Candidate.objects.select_for_update(of=("self",)).filter(pk__in=outcomes).select_related("rubric"))
+        rows = list(
+            Candidate.objects.select_for_update(of=("self",)).filter(pk__in=outcomes).select_related("rubric")
+        )
         for row in rows:
             row.assessment = _assessment(row, outcomes[row.pk])
         Assessment.objects.bulk_create([row.assessment for row in rows if row.assessment])
@@ -152,9 +154,13 @@ class SelectStep(Step[list[ScoredCandidate], Selection]):
     def store(self, results: Sequence[tuple[int, Selection]]) -> None:
         for rubric_id, selection in results:
             rows = Candidate.objects.filter(rubric=rubric_id)
-            rows.update(demonstration=False, selection_reason=selection.reason if selection.index is None else "")
+            rows.update(
+                demonstration=False, selection_reason=selection.reason if selection.index is None else ""
+            )
             if selection.index is not None:
-                rows.filter(index=selection.index).update(demonstration=True, selection_reason=selection.reason)
+                rows.filter(index=selection.index).update(
+                    demonstration=True, selection_reason=selection.reason
+                )
 
 
 @register

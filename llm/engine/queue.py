@@ -84,7 +84,9 @@ def claim_items(run_id: int, holder: uuid.UUID, count: int) -> list[ClaimedItem]
                 error_kind="lost",
                 error_message=f"its worker stopped before it was done, {MAX_CLAIMS} times",
             )
-    return [ClaimedItem(pk, subject, retries) for pk, subject, retries, claims in rows if claims <= MAX_CLAIMS]
+    return [
+        ClaimedItem(pk, subject, retries) for pk, subject, retries, claims in rows if claims <= MAX_CLAIMS
+    ]
 
 
 def release_items(holder: uuid.UUID, items: Sequence[int]) -> None:
@@ -167,4 +169,3 @@ def runs_wanting_workers() -> dict[int, int]:
         if missing > 0 and (run.pk not in alive or run.items.filter(free).exists()):
             wanting[run.pk] = missing
     return wanting
-

@@ -22,7 +22,9 @@ def find_calls(keys: Sequence[str]) -> Mapping[str, CompletionValue]:
     return {row.key: row.value() for row in rows}
 
 
-def store_calls(run_id: int, endpoint_id: int, model: str, calls: Sequence[NewCall]) -> Sequence[CompletionValue]:
+def store_calls(
+    run_id: int, endpoint_id: int, model: str, calls: Sequence[NewCall]
+) -> Sequence[CompletionValue]:
     """Stores answered calls and counts them on the run; safe to repeat.
 
     Where another worker stored an answer to the same question first, that answer is the one returned:
@@ -43,10 +45,9 @@ def store_calls(run_id: int, endpoint_id: int, model: str, calls: Sequence[NewCa
     return [values[call.key] for call in calls]
 
 
-_FIELDS = [field for field in Completion._meta.concrete_fields]
-_INSERT = (
-    f"INSERT INTO {Completion._meta.db_table} ({', '.join(field.column for field in _FIELDS)}) VALUES "  # noqa: S608
-)
+_FIELDS = Completion._meta.concrete_fields
+_COLUMNS = ", ".join(str(field.column) for field in _FIELDS)
+_INSERT = f"INSERT INTO {Completion._meta.db_table} ({_COLUMNS}) VALUES "  # noqa: S608
 
 
 def _insert(rows: Sequence[Completion]) -> list[str]:

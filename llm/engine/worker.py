@@ -22,8 +22,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from django.conf import settings
-from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
+from django.db import InterfaceError, OperationalError, connection, transaction
 
+from llm.client import open_client
 from llm.engine import queue
 from llm.engine.batcher import Batcher
 from llm.engine.chat import CallRoom, ItemChat, NewCall
@@ -31,7 +32,6 @@ from llm.engine.gate import Gate, HeldBackError
 from llm.engine.queue import Beat, ClaimedItem
 from llm.engine.steps import Step, build_step
 from llm.engine.store import find_calls, store_calls
-from llm.client import open_client
 from llm.models import Run
 from llm.services import endpoint_settings
 from llm.types import Completion, ModelError
@@ -179,7 +179,8 @@ class RunWork:
             return set()
         subjects = await self.database(step.load, [item.subject_id for item in items])
         return {
-            asyncio.create_task(self._serve(step, item, subjects.get(item.subject_id), room)) for item in items
+            asyncio.create_task(self._serve(step, item, subjects.get(item.subject_id), room))
+            for item in items
         }
 
     async def _serve(
@@ -195,7 +196,7 @@ class RunWork:
             return
         except ModelError as error:
             outcome = error
-        except Exception as error:  # noqa: BLE001 (a bug in one step must not stop the others; it is logged and shown)
+        except Exception as error:
             logger.exception("step %s failed on subject %s", step.kind, item.subject_id)
             outcome = StepBugError(f"{type(error).__name__}: {error}")
         await self._finish.submit((item, outcome))
@@ -262,7 +263,7 @@ def _chat(room: CallRoom | None, max_asks: int) -> ItemChat | NoModelChat:
 def _store_outcomes(
     step: Step[Any, Any], holder: uuid.UUID, ended: Sequence[tuple[ClaimedItem, object]]
 ) -> None:
-    """Stores a batch in one transaction; when that fails, one by one, so that a bad one spoils only itself."""
+    """Stores a batch in one transaction; when that fails, one by one: a bad one spoils only itself."""
     try:
         _store_together(step, holder, ended)
         return

@@ -43,3 +43,13 @@ async def test_unusable_and_empty_replies_are_asked_for_again() -> None:
 async def test_after_the_limit_the_last_reason_is_given() -> None:
     with pytest.raises(UnusableReplyError, match=r"count@1: 'lots' is not a number \(replies read: 3\)"):
         await ask(Replies("many", "few", "lots"), QUESTION, number)
+
+
+async def test_a_reply_that_was_cut_is_unusable_unless_allowed() -> None:
+    class Cut(Replies):
+        async def __call__(self, request: ChatRequest) -> Completion:
+            return Completion("key", "12", "length", "m", 1, 9)
+
+    with pytest.raises(UnusableReplyError, match="cut after 9 tokens"):
+        await ask(Cut(), QUESTION, number)
+    assert (await ask(Cut(), QUESTION, number, allow_cut=True))[0] == 12

@@ -30,9 +30,7 @@ async def test_a_failed_value_fails_alone_and_a_failed_batch_fails_together() ->
         return [ValueError(value) if value == "bad" else value for value in values]
 
     batcher: Batcher[str, str] = Batcher(handle, linger=0.001)
-    outcomes = await asyncio.gather(
-        batcher.submit("good"), batcher.submit("bad"), return_exceptions=True
-    )
+    outcomes = await asyncio.gather(batcher.submit("good"), batcher.submit("bad"), return_exceptions=True)
     assert outcomes[0] == "good"
     assert isinstance(outcomes[1], ValueError)
     with pytest.raises(RuntimeError, match="the whole batch"):

@@ -6,7 +6,7 @@ import asyncio
 import email.utils
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -32,11 +32,11 @@ REQUEST = ChatRequest((ChatMessage("user", "写一首诗"),), "t@1", SamplingPar
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-async def ask(handler: Handler, timeout: float = 5.0, **endpoint: Any) -> Reply:
+async def ask(handler: Handler, seconds: float = 5.0, **endpoint: Any) -> Reply:
     app = web.Application()
     app.router.add_post("/v1/chat/completions", handler)
     async with TestServer(app) as server:
-        settings = EndpointSettings(f"http://127.0.0.1:{server.port}/v1", "m", timeout=timeout, **endpoint)
+        settings = EndpointSettings(f"http://127.0.0.1:{server.port}/v1", "m", timeout=seconds, **endpoint)
         async with open_client(settings) as client:
             return await client.complete(REQUEST, seed=1)
 
@@ -136,7 +136,7 @@ async def test_a_server_that_never_answers() -> None:
         return web.Response()
 
     with pytest.raises(SlowAnswerError, match="no answer"):
-        await ask(handler, timeout=0.2)
+        await ask(handler, seconds=0.2)
 
 
 async def test_a_server_that_breaks_off() -> None:
@@ -150,10 +150,10 @@ async def test_a_server_that_breaks_off() -> None:
 
 
 @pytest.fixture
-async def unused_address() -> AsyncIterator[str]:
+async def unused_address() -> str:
     async with TestServer(web.Application()) as server:
         port = server.port
-    yield f"http://127.0.0.1:{port}/v1"
+    return f"http://127.0.0.1:{port}/v1"
 
 
 async def test_nobody_at_the_address(unused_address: str) -> None:

@@ -7,6 +7,7 @@ import datetime as dt
 import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import ClassVar
 
 import pytest
 from django.db import IntegrityError, connection, transaction
@@ -34,7 +35,7 @@ class TwoCalls(Step[int, str]):
 
     kind = "test-two-calls"
     label = "Two calls"
-    outcomes: dict[int, str] = {}
+    outcomes: ClassVar[dict[int, str]] = {}
 
     def load(self, subject_ids: Sequence[int]) -> Mapping[int, int]:
         return {pk: pk for pk in subject_ids if pk < 1_000_000}
@@ -211,10 +212,14 @@ def test_a_cancelled_run_ends_and_takes_no_worker(server: SimulatedServer) -> No
 
 
 def test_a_run_with_nothing_to_do_is_done(server: SimulatedServer) -> None:
-    assert start_run(kind="test-two-calls", subject_ids=[], endpoint=server.endpoint()).state == Run.State.DONE
+    assert (
+        start_run(kind="test-two-calls", subject_ids=[], endpoint=server.endpoint()).state == Run.State.DONE
+    )
 
 
-@pytest.mark.parametrize(("fault", "said"), [("401", "key"), ("html", "not with a chat completion"), ("404", "model")])
+@pytest.mark.parametrize(
+    ("fault", "said"), [("401", "key"), ("html", "not with a chat completion"), ("404", "model")]
+)
 def test_an_endpoint_that_serves_nobody_pauses_the_run_with_the_reason(
     server: SimulatedServer, fault: str, said: str
 ) -> None:
@@ -244,7 +249,9 @@ def test_a_server_that_never_answers_pauses_the_run(
     server: SimulatedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.fail_next(*["hang"] * 50)
-    run = work(start_run(kind="test-two-calls", subject_ids=range(6), endpoint=server.endpoint(timeout_seconds=1)))
+    run = work(
+        start_run(kind="test-two-calls", subject_ids=range(6), endpoint=server.endpoint(timeout_seconds=1))
+    )
     assert run.state == Run.State.PAUSED
     assert "no answer" in run.notice
 
@@ -258,7 +265,9 @@ def test_hiccups_cost_tries_but_no_item(server: SimulatedServer) -> None:
 
 def test_a_refused_request_is_not_sent_again(server: SimulatedServer) -> None:
     server.fail_next("400")
-    run = work(start_run(kind="test-two-calls", subject_ids=[1, 2, 3], endpoint=server.endpoint(max_in_flight=1)))
+    run = work(
+        start_run(kind="test-two-calls", subject_ids=[1, 2, 3], endpoint=server.endpoint(max_in_flight=1))
+    )
     assert states(run) == {"done": 2, "failed": 1}
     assert run.items.get(state="failed").error_kind == "refused"
     assert server.stats()["calls"] == 5

@@ -1,4 +1,4 @@
-"""kill -9 in the middle of every stage: the next worker finishes it, and only calls in flight are repeated."""
+"""kill -9 in the middle of every stage: the next worker finishes, and only calls in flight are repeated."""
 
 from __future__ import annotations
 
@@ -93,9 +93,13 @@ def test_every_stage_survives_the_death_of_its_worker(worker: WorkerProcess, ser
     assert SourcePrompt.objects.count() == SOURCES
 
 
-def test_an_operators_stop_lets_calls_in_flight_finish(worker: WorkerProcess, server: SimulatedServer) -> None:
+def test_an_operators_stop_lets_calls_in_flight_finish(
+    worker: WorkerProcess, server: SimulatedServer
+) -> None:
     endpoint = server.endpoint(max_in_flight=IN_FLIGHT)
-    requests = "\n".join(json.dumps({"prompt": f"Write a speech for festival number {n}."}) for n in range(200))
+    requests = "\n".join(
+        json.dumps({"prompt": f"Write a speech for festival number {n}."}) for n in range(200)
+    )
     import_prompts(file=io.BytesIO(requests.encode()), file_name="requests.jsonl", source_name="requests")
     run = start_reconstruction(endpoint=endpoint)
     until(lambda: server.stats()["calls"] >= 20, "calls")

@@ -33,16 +33,22 @@ class Command(BaseCommand):
         parser.add_argument("path", type=Path, help="JSON lines of writing requests")
         parser.add_argument("--field", help="the text's field; see import_prompts")
         parser.add_argument("--name", help="name of the source and of the export; without it the file's name")
-        parser.add_argument("--endpoint", required=True, help="the endpoint that rewrites, mines, writes and judges")
+        parser.add_argument(
+            "--endpoint", required=True, help="the endpoint that rewrites, mines, writes and judges"
+        )
         parser.add_argument("--writer", help="another endpoint for the candidates")
         parser.add_argument("--judge", help="another endpoint for the assessments")
         parser.add_argument("--limit", type=positive, help="a trial: only the first N source prompts")
-        parser.add_argument("--per-source", type=positive, default=1, help="reconstructions per source prompt")
+        parser.add_argument(
+            "--per-source", type=positive, default=1, help="reconstructions per source prompt"
+        )
         parser.add_argument("--seed", type=int, default=0)
         parser.add_argument("--sft-share", type=Fraction, default=SFT_SHARE)
         parser.add_argument("--review-automatically", action="store_true")
         parser.add_argument("--leave-for-people", type=int, default=0)
-        parser.add_argument("--here", action="store_true", help="do the work in this process, without a worker")
+        parser.add_argument(
+            "--here", action="store_true", help="do the work in this process, without a worker"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         endpoint = endpoint_named(options["endpoint"])

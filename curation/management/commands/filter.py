@@ -17,6 +17,7 @@ class Command(StageCommand):
     def start(self, options: dict[str, Any]) -> Run:
         if not ScreeningSample.objects.exists():
             self.stderr.write(
-                "No benchmark samples are imported, so nothing can be found to overlap (manage.py import_benchmark)."
+                "No benchmark samples are imported, so nothing can be found to overlap "
+                "(manage.py import_benchmark)."
             )
         return start_filtering(limit=options["limit"])

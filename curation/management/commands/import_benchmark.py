@@ -11,6 +11,8 @@ from django.core.management.base import BaseCommand, CommandError
 
 from curation.services import import_screening_samples
 
+LONGEST_ID = 200
+
 
 class Command(BaseCommand):
     help = "Imports a benchmark's samples (JSON lines), which reconstructions must not overlap with."
@@ -46,8 +48,12 @@ def read_samples(path: Path, field: str, id_field: str) -> dict[str, str]:
             raise CommandError(f"{path}, line {number}: no field {error}") from error
         if not isinstance(text, str) or not text.strip():
             raise CommandError(f"{path}, line {number}: the field {field!r} holds no text")
+        if len(sample_id) > LONGEST_ID:
+            raise CommandError(f"{path}, line {number}: the field {id_field!r} is too long to be an id")
         if samples.setdefault(sample_id, text) != text:
-            raise CommandError(f"{path}, line {number}: the id {sample_id!r} is there twice with different texts")
+            raise CommandError(
+                f"{path}, line {number}: the id {sample_id!r} is there twice with different texts"
+            )
     if not samples:
         raise CommandError(f"{path} holds no samples")
     return samples

@@ -38,7 +38,9 @@ def import_file(path: Path, source_name: str, field: str | None) -> ImportReport
     try:
         with (
             path.open("rb") as file,
-            wrap_file(file, total=path.stat().st_size, description=f"Import of {path.name}", console=console) as lines,
+            wrap_file(
+                file, total=path.stat().st_size, description=f"Import of {path.name}", console=console
+            ) as lines,
         ):
             report = import_prompts(
                 file=lines, file_name=path.name, source_name=source_name, field_name=field

@@ -15,7 +15,9 @@ class Command(StageCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--per-source", type=positive, default=1, help="reconstructions per source prompt")
+        parser.add_argument(
+            "--per-source", type=positive, default=1, help="reconstructions per source prompt"
+        )
         parser.add_argument("--seed", type=int, default=0)
 
     def start(self, options: dict[str, Any]) -> Run:

@@ -22,7 +22,9 @@ class Command(BaseCommand):
         action.add_argument("--continue", dest="go_on", action="store_true")
         action.add_argument("--cancel", action="store_true")
         action.add_argument("--retry-failed", action="store_true")
-        parser.add_argument("--here", action="store_true", help="do the work in this process, without a worker")
+        parser.add_argument(
+            "--here", action="store_true", help="do the work in this process, without a worker"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         run_id = options["run"]

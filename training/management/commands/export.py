@@ -17,14 +17,18 @@ from training.snapshots import snapshot_folder
 
 
 class Command(StageCommand):
-    help = "Exports the SFT, RL and RubricGen corpora with a manifest, as files that the web application offers."
+    help = (
+        "Exports the SFT, RL and RubricGen corpora with a manifest, as files that the web application offers."
+    )
     needs_endpoint = False
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", help="name of the snapshot; it must be new")
         parser.add_argument("--seed", type=int, default=0, help="seed of the SFT/RL split")
         parser.add_argument("--sft-share", type=Fraction, default=SFT_SHARE, help="e.g. 15/19, the paper's")
-        parser.add_argument("--here", action="store_true", help="do the work in this process, without a worker")
+        parser.add_argument(
+            "--here", action="store_true", help="do the work in this process, without a worker"
+        )
 
     def start(self, options: dict[str, Any]) -> Run:
         if CorpusSnapshot.objects.filter(name=options["name"]).exists():
@@ -42,5 +46,6 @@ class Command(StageCommand):
             raise CommandError(f"the export failed: {self.snapshot.error}")
         for file in self.snapshot.manifest["files"]:
             self.stdout.write(
-                f"  {snapshot_folder(self.snapshot) / file['name']}: {file['rows']} rows, sha256 {file['sha256'][:12]}…"
+                f"  {snapshot_folder(self.snapshot) / file['name']}: {file['rows']} rows, "
+                f"sha256 {file['sha256'][:12]}…"
             )

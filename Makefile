@@ -1,0 +1,71 @@
+# Two commands matter: `make demo` and `make test`. Everything they make is in .workbench/.
+
+SHELL := /bin/bash
+STATE := $(or $(WORKBENCH_STATE),.workbench)
+VENV := $(STATE)/venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/pip --disable-pip-version-check --quiet
+PYTHON ?= python3
+
+.PHONY: help env env-test demo test test-models check lint types contracts migrations images bench clean
+
+help:
+	@echo "make demo         the whole stack on this machine, with examples (first time: about ten minutes)"
+	@echo "make test         lint, types, contracts, migrations, image recipes, and all tests but those on a real model"
+	@echo "make test-models  the whole way on a real model, on the CPU"
+	@echo "make bench        measurements, kept in benchmarks/results/"
+	@echo "make images       runs the images' install steps in a clean environment"
+	@echo "make clean        removes everything that these made"
+
+$(VENV)/made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; name one with PYTHON=…"; exit 1; }
+	@mkdir -p $(STATE)
+	@$(PYTHON) -m venv $(VENV) || { echo "python3 -m venv does not work here (on Debian: install python3-venv)"; exit 1; }
+	@touch $@
+
+$(VENV)/app: config/requirements/app.txt $(VENV)/made
+	@echo "Making the application's environment (about a minute)"
+	@$(PIP) install -r config/requirements/app.txt
+	@touch $@
+
+$(VENV)/test: config/requirements/test.txt $(VENV)/app
+	@echo "Adding the test tools"
+	@$(PIP) install -r config/requirements/test.txt
+	@touch $@
+
+env: $(VENV)/app
+env-test: $(VENV)/test
+
+demo: env
+	@exec $(BIN)/python -m config.stack demo
+
+test: check
+	$(BIN)/python -m pytest -m "not models"
+
+test-models: env-test
+	$(BIN)/python -m config.stack model
+	$(BIN)/python -m pytest -m models
+
+check: lint types contracts migrations
+
+lint: env-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: env-test
+	WORKBENCH_MODE=test DATABASE_URL=postgresql:///unused CELERY_BROKER_URL=redis://unused $(BIN)/mypy
+
+contracts: env-test
+	WORKBENCH_MODE=test DATABASE_URL=postgresql:///unused CELERY_BROKER_URL=redis://unused $(BIN)/lint-imports
+
+migrations: env-test
+	$(BIN)/python -m config.stack services -- $(BIN)/python manage.py makemigrations --check --dry-run
+
+bench: env-test
+	$(BIN)/python -m config.stack services -- $(BIN)/python -m benchmarks.engine
+
+images: env-test
+	bash docker/check.sh
+
+clean:
+	@rm -rf $(STATE) && echo "removed $(STATE)"

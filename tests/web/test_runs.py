@@ -1,0 +1,237 @@
+"""Runs and endpoints: what their pages say, and what their buttons do."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from llm.models import Endpoint, Run, RunTick
+from llm.selectors import CHART_HEIGHT, CHART_WIDTH, run_chart, run_failures, run_progress
+from tests.samples import (
+    candidate,
+    completion,
+    corpus_prompt,
+    endpoint,
+    reconstruction,
+    rubric,
+    run_with_items,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+def tick(run: Run, second: float, calls: int, in_flight: int = 4) -> None:
+    RunTick.objects.create(
+        run=run,
+        at=timezone.now().replace(microsecond=0) - timedelta(hours=1) + timedelta(seconds=second),
+        seconds=2,
+        in_flight=in_flight,
+        calls=calls,
+        completion_tokens=0,
+    )
+
+
+def test_progress_adds_up_and_expects_an_end() -> None:
+    run = run_with_items(done=6, failed=2, leased=3, pending=9)
+    progress = run_progress(run)
+    assert (progress.done, progress.failed, progress.leased, progress.pending) == (6, 2, 3, 9)
+    assert progress.ended + progress.left == progress.total == 20
+    assert progress.items_rate == pytest.approx(8 / 60, rel=0.01)
+    assert progress.expected_end is not None
+    wait = (progress.expected_end - timezone.now()).total_seconds()
+    assert wait == pytest.approx(12 / (8 / 60), rel=0.02)
+    assert [segment.width for segment in progress.segments] == ["30.000", "10.000", "15.000"]
+    assert progress.segments[2].start == "40.000"
+
+
+def test_a_run_without_items_or_start_has_no_rates() -> None:
+    progress = run_progress(Run.objects.create(kind="mine"))
+    assert (progress.items_rate, progress.expected_end, progress.total) == (None, None, 0)
+    assert progress.segments[0].width == "0.000"
+
+
+def test_a_steady_worker_is_a_flat_line() -> None:
+    run = run_with_items(done=1)
+    for number in range(60):
+        tick(run, 2 * number, calls=6)
+    chart = run_chart(run)
+    assert chart is not None
+    assert chart.rate.top == pytest.approx(3.0)
+    assert chart.in_flight.top == pytest.approx(4.0)
+    heights = {point.split(",")[1] for point in chart.rate.points.split()}
+    assert heights == {"0.0"}
+    first, last = chart.rate.points.split()[0], chart.rate.points.split()[-1]
+    assert float(first.split(",")[0]) == 0
+    assert float(last.split(",")[0]) == CHART_WIDTH
+
+
+def test_two_workers_add_up_and_a_pause_is_a_gap() -> None:
+    run = run_with_items(done=1)
+    for number in range(40):
+        for _ in range(2):
+            tick(run, 2 * number, calls=6)
+    for number in range(40):
+        tick(run, 400 + 2 * number, calls=6)
+    chart = run_chart(run)
+    assert chart is not None
+    assert chart.rate.top == pytest.approx(6.0)
+    assert chart.rate.last == pytest.approx(3.0)
+    assert any(float(point.split(",")[1]) == CHART_HEIGHT for point in chart.rate.points.split())
+    assert len(chart.rate.points.split()) <= 121
+
+
+def test_failures_are_grouped_with_an_example() -> None:
+    run = run_with_items(failed=3)
+    run.items.filter(subject_id=3).update(error_kind="refused", error_message="400: too long")
+    kinds = run_failures(run)
+    assert [(each.kind, each.count, each.example.subject_id) for each in kinds] == [
+        ("timeout", 2, 1),
+        ("refused", 1, 3),
+    ]
+
+
+def test_the_page_of_a_run_is_live_only_while_it_runs(research_client: Client) -> None:
+    run = run_with_items(done=2, failed=1, pending=4)
+    address = reverse("run", args=[run.pk])
+    page = research_client.get(address).text
+    assert 'hx-trigger="every 3s"' in page
+    assert "3 of 7 items ended" in page
+    assert "No worker is on it yet" in page
+    part = research_client.get(address, headers={"HX-Request": "true", "HX-Target": "live"}).text
+    assert part.strip().startswith('<div id="live"')
+    assert "Items" not in part
+    Run.objects.update(state="done", finished_at=timezone.now())
+    assert "every 3s" not in research_client.get(address).text
+
+
+def test_items_are_filtered_and_lead_to_their_subjects(research_client: Client) -> None:
+    of = rubric()
+    subjects = {
+        "reconstruct": (reconstruction().pk, "reconstruction"),
+        "filter": (reconstruction().pk, "reconstruction"),
+        "mine": (corpus_prompt().pk, "corpus-prompt"),
+        "write": (of.pk, "rubric"),
+        "assess": (candidate(of).pk, "candidate"),
+        "select": (of.pk, "rubric"),
+    }
+    for kind, (subject, page) in subjects.items():
+        run = run_with_items(kind=kind, done=1, failed=1)
+        run.items.filter(state="failed").update(subject_id=subject)
+        shown = research_client.get(reverse("run", args=[run.pk]), {"state": "failed"}).text
+        assert f'href="{reverse(page, args=[subject])}"' in shown
+        assert shown.count('<td data-label="Subject">') == 1
+        assert research_client.get(reverse(page, args=[subject])).status_code == 200
+
+
+def test_pause_go_on_cancel(research_client: Client) -> None:
+    run = run_with_items(pending=3)
+
+    def press(action: str) -> str:
+        answer = research_client.post(reverse(f"run-{action}", args=[run.pk]), follow=True)
+        run.refresh_from_db()
+        return answer.text
+
+    assert "is paused." in press("pause")
+    assert run.state == "paused"
+    assert "nothing changed" in press("pause")
+    assert "goes on." in press("continue")
+    assert run.state == "running"
+    assert "is cancelled." in press("cancel")
+    assert "nothing changed" in press("continue")
+    assert run.state == "cancelled"
+
+
+def test_a_cancelling_button_names_what_it_does(research_client: Client) -> None:
+    run = run_with_items(done=1, pending=3)
+    page = research_client.get(reverse("run", args=[run.pk])).text
+    assert f"Cancel run {run.pk} for good? 3 items will stay undone." in page
+
+
+def test_retrying_one_kind_leaves_the_others(research_client: Client) -> None:
+    run = run_with_items(state="done", failed=3)
+    run.items.filter(subject_id=3).update(error_kind="refused")
+    address = reverse("run-retry", args=[run.pk])
+    assert "2 failed items" in research_client.post(address, {"kind": "timeout"}, follow=True).text
+    assert list(run.items.filter(state="failed").values_list("error_kind", flat=True)) == ["refused"]
+    assert "no such failed items" in research_client.post(address, {"kind": "timeout"}, follow=True).text
+    assert "1 failed item of" in research_client.post(address, follow=True).text
+
+
+def test_starting_a_run_needs_what_its_stage_needs(research_client: Client) -> None:
+    address = reverse("run-start")
+    assert research_client.post(address, {}).status_code == 422
+    answer = research_client.post(address, {"stage": "mine", "limit": "5"})
+    assert answer.status_code == 422
+    assert "choose an endpoint" in answer.text
+    assert 'value="mine" required checked' in answer.text
+    corpus_prompt()
+    answer = research_client.post(address, {"stage": "mine", "endpoint": endpoint().pk, "limit": "5"})
+    run = Run.objects.get()
+    assert answer["Location"] == reverse("run", args=[run.pk])
+    assert (run.kind, run.total, run.parameters["limit"]) == ("mine", 1, 5)
+    assert run.created_by.username == "rosa"  # type: ignore[union-attr]
+    answer = research_client.post(address, {"stage": "filter"}, follow=True)
+    assert "Nothing waits for this stage" in answer.text
+
+
+def test_an_endpoint_is_made_changed_and_never_shows_a_key(
+    research_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fields = {
+        "name": "judge",
+        "base_url": "http://10.0.0.1:8000/v1/",
+        "model": "Qwen/Qwen3-32B",
+        "api_key_env": "JUDGE_KEY",
+        "max_in_flight": "16",
+        "timeout_seconds": "300",
+        "extra_body": '{"chat_template_kwargs": {"enable_thinking": false}}',
+    }
+    answer = research_client.post(reverse("endpoint-new"), fields)
+    made = Endpoint.objects.get()
+    assert answer["Location"] == reverse("endpoint", args=[made.pk])
+    assert made.base_url == "http://10.0.0.1:8000/v1"
+    assert made.extra_body == {"chat_template_kwargs": {"enable_thinking": False}}
+    assert "not set here" in research_client.get(reverse("endpoint", args=[made.pk])).text
+    monkeypatch.setenv("JUDGE_KEY", "sk-very-secret")
+    for name in ("endpoint", "endpoint-edit"):
+        page = research_client.get(reverse(name, args=[made.pk])).text
+        assert "sk-very-secret" not in page
+        assert "JUDGE_KEY" in page
+    changed = {**fields, "constrained": "on"}
+    research_client.post(reverse("endpoint-edit", args=[made.pk]), changed)
+    made.refresh_from_db()
+    assert made.constrained
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("base_url", "ftp://x", "http://"),
+        ("api_key_env", "sk-abc 123", "not the key itself"),
+        ("extra_body", "[1]", "JSON object"),
+        ("extra_body", "{", "Enter a valid JSON"),
+        ("max_in_flight", "0", "At least one"),
+        ("name", "writer", "already exists"),
+    ],
+)
+def test_a_wrong_endpoint_keeps_its_input(
+    research_client: Client, field: str, value: str, message: str
+) -> None:
+    endpoint("writer")
+    fields = {"name": "new", "base_url": "http://x/v1", "model": "m", "max_in_flight": "4"}
+    fields |= {"timeout_seconds": "60", "extra_body": "{}", field: value}
+    answer = research_client.post(reverse("endpoint-new"), fields)
+    assert answer.status_code == 422
+    assert message in answer.text
+    assert Endpoint.objects.count() == 1
+
+
+def test_a_call_shows_what_was_asked_and_answered(research_client: Client) -> None:
+    call = completion(text="<think>no</think> yes")
+    page = research_client.get(reverse("call", args=[call.key])).text
+    for text in ("a question", "&lt;think&gt;no&lt;/think&gt; yes", "temperature 0.7", "test-model-2026"):
+        assert text in page
