@@ -33,7 +33,7 @@ MAX_CONSOLIDATED = 8
 """Dimensions kept of a consolidation reply, the first ones (paper A.4)."""
 
 _INITIALS = ("A-Ea-e一-巿", "F-Jf-j帀-泿", "K-Ok-o洀-碿", "P-Tp-t磀-迿", "U-Zu-z退-鿿")
-_TEXT = r"[^\s|<][^\n\r:：|]{19,79}"
+_TEXT = r"[^\s|<][^\n\r:：|]{19,59}"
 _RECORDS = tuple(rf"name: [{initials}][^\n\r:：|*_]{{1,29}}\nreason: {_TEXT}" for initials in _INITIALS)
 DISCOVERY_STRUCTURE = Structure(r"\n\n".join(_RECORDS * 3))
 CONSOLIDATION_STRUCTURE = Structure(r"\n\n".join(_RECORDS))

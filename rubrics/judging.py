@@ -71,7 +71,7 @@ def assessment_regex(rubric: Rubric) -> str:
     return r"\n\n".join(
         rf"name: {_literal(dimension.name)}"
         rf"\nscore: ({'|'.join(map(str, range(dimension.maximum + 1)))})/{dimension.maximum}"
-        r"\ncomments and suggestions: [^\s|<][^\n\r:：|]{9,119}"
+        r"\ncomments and suggestions: [^\s|<][^\n\r:：|]{9,59}"
         for dimension in rubric.dimensions
     )
 

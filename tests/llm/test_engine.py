@@ -7,7 +7,7 @@ import datetime as dt
 import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 from django.db import IntegrityError, connection, transaction
@@ -187,7 +187,10 @@ def test_two_workers_share_a_run_and_no_call_is_made_twice(server: SimulatedServ
     assert server.stats() == {**server.stats(), "calls": 200, "distinct": 200}
 
 
-def test_a_pause_keeps_what_is_in_flight_and_continuing_makes_only_the_rest(server: SimulatedServer) -> None:
+def test_a_pause_keeps_what_is_in_flight_and_continuing_makes_only_the_rest(
+    server: SimulatedServer, settings: Any
+) -> None:
+    settings.ENGINE_LEASE_SECONDS = 1.5  # beats, and so looks for a pause, four times a second
     run = start_run(kind="test-two-calls", subject_ids=range(400), endpoint=server.endpoint())
     worker = in_background(run)
     until(lambda: Completion.objects.count() >= 40)
