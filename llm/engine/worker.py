@@ -129,6 +129,7 @@ class RunWork:
         self.in_hand = self.endpoint.max_in_flight if self.endpoint else LOCAL_ITEMS_IN_HAND
         self.gate = Gate(self.in_hand)
         self.calls = self.replayed = self.tokens = 0
+        self.reported_at = time.monotonic()
         self._finish = Batcher(self._store_outcomes, linger=FINISH_LINGER)
 
     async def work(self) -> None:
@@ -154,7 +155,7 @@ class RunWork:
         finally:
             beating.cancel()
             await asyncio.gather(beating, return_exceptions=True)
-            await self._report(0.0)
+            await self._report()
 
     async def _drain(self, step: Step[Any, Any], room: CallRoom | None) -> None:
         """Keeps a few more items in hand than calls in flight, so that look-ups run ahead of free slots."""
@@ -224,18 +225,17 @@ class RunWork:
     async def _beat(self) -> None:
         """Every few seconds: leases, chart, notice; closes the gate when the run is to stop."""
         every = min(5.0, settings.ENGINE_LEASE_SECONDS / 6)
-        last = time.monotonic()
         while True:
             for _ in range(10):
                 await asyncio.sleep(every / 10)
                 if self.stop.is_set():
                     self.gate.close()
-            now = time.monotonic()
-            seconds, last = now - last, now
-            if not await self._report(seconds):
+            if not await self._report():
                 self.gate.close()
 
-    async def _report(self, seconds: float) -> bool:
+    async def _report(self) -> bool:
+        now = time.monotonic()
+        seconds, self.reported_at = now - self.reported_at, now
         beat = Beat(seconds, self.gate.in_flight, self.calls, self.replayed, self.tokens, self._notice())
         self.calls = self.replayed = self.tokens = 0
         return await self.database(queue.beat, self.run.pk, self.holder, beat)

@@ -118,6 +118,12 @@ def over(value: float, base: float) -> float | None:
 
 
 @register.filter
+def words(name: str) -> str:
+    """A name from code as words: 'sft_share' is 'sft share'."""
+    return str(name).replace("_", " ")
+
+
+@register.filter
 def as_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2)
 
