@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from llm.asking import ask
+from llm.forms import WIDE, bounded_line
 from llm.prompts import load_template
 from llm.types import Chat, ChatRequest, SamplingParams, Structure, UnusableReplyError
 from rubrics.parsing import (
@@ -32,9 +33,18 @@ MIN_CONSOLIDATED = 4
 MAX_CONSOLIDATED = 8
 """Dimensions kept of a consolidation reply, the first ones (paper A.4)."""
 
-_INITIALS = ("A-Ea-e一-巿", "F-Jf-j帀-泿", "K-Ok-o洀-碿", "P-Tp-t磀-迿", "U-Zu-z退-鿿")
-_TEXT = r"[^\s|<][^\n\r:：|]{19,59}"
-_RECORDS = tuple(rf"name: [{initials}][^\n\r:：|*_]{{1,29}}\nreason: {_TEXT}" for initials in _INITIALS)
+_INITIALS = (
+    ("A-Ea-e", "一-巿"),
+    ("F-Jf-j", "帀-泿"),
+    ("K-Ok-o", "洀-碿"),
+    ("P-Tp-t", "磀-迿"),
+    ("U-Zu-z", "退-鿿"),
+)
+_TEXT = bounded_line(20, 60)
+_RECORDS = tuple(
+    rf"name: ([{letters}][^\n\r:：|*_{WIDE}]{{2,29}}|[{characters}][^\n\r:：|*_]{{1,9}})\nreason: {_TEXT}"
+    for letters, characters in _INITIALS
+)
 DISCOVERY_STRUCTURE = Structure(r"\n\n".join(_RECORDS * 3))
 CONSOLIDATION_STRUCTURE = Structure(r"\n\n".join(_RECORDS))
 SCORING_STRUCTURE = Structure(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from llm.asking import ask
+from llm.forms import bounded_line
 from llm.prompts import load_template
 from llm.types import Chat, ChatRequest, SamplingParams, Structure, UnusableReplyError
 from rubrics.assessment import ItemScore, Reward, parse_assessment, reward
@@ -71,7 +72,7 @@ def assessment_regex(rubric: Rubric) -> str:
     return r"\n\n".join(
         rf"name: {_literal(dimension.name)}"
         rf"\nscore: ({'|'.join(map(str, range(dimension.maximum + 1)))})/{dimension.maximum}"
-        r"\ncomments and suggestions: [^\s|<][^\n\r:：|]{9,59}"
+        rf"\ncomments and suggestions: {bounded_line(12, 60)}"
         for dimension in rubric.dimensions
     )
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from llm.forms import bounded_text
 from llm.prompts import load_template
 from llm.types import ChatRequest, SamplingParams, Structure
 from rubrics.rubric import Rubric
 
-CANDIDATE_STRUCTURE = Structure(r"[^\s][\s\S]{200,700}")
+CANDIDATE_STRUCTURE = Structure(bounded_text(200, 600))
 """Length in characters that a small model under constrained decoding keeps to; ours."""
 
 
