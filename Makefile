@@ -4,10 +4,16 @@ SHELL := /bin/bash
 STATE := $(or $(WORKBENCH_STATE),.workbench)
 VENV := $(STATE)/venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/pip --disable-pip-version-check --quiet
+PIP := $(BIN)/pip --disable-pip-version-check -qq
 PYTHON ?= python3
+# A command with a database and a broker of its own, removed afterwards.
+FRESH := $(BIN)/python -m config.stack services --fresh --
+PYTEST := $(BIN)/python -m pytest -o cache_dir=$(STATE)/cache/pytest
+export RUFF_CACHE_DIR := $(STATE)/cache/ruff
+export MYPY_CACHE_DIR := $(STATE)/cache/mypy
+export HYPOTHESIS_STORAGE_DIRECTORY := $(STATE)/cache/hypothesis
 
-.PHONY: help env env-test demo test test-models check lint types contracts migrations images bench clean
+.PHONY: help env env-test demo test test-models check lint types contracts migrations recipes images bench clean
 
 help:
 	@echo "make demo         the whole stack on this machine, with examples (first time: about ten minutes)"
@@ -25,12 +31,12 @@ $(VENV)/made:
 
 $(VENV)/app: config/requirements/app.txt $(VENV)/made
 	@echo "Making the application's environment (about a minute)"
-	@$(PIP) install -r config/requirements/app.txt
+	@flock $(STATE)/venv.lock $(PIP) install -r config/requirements/app.txt
 	@touch $@
 
 $(VENV)/test: config/requirements/test.txt $(VENV)/app
 	@echo "Adding the test tools"
-	@$(PIP) install -r config/requirements/test.txt
+	@flock $(STATE)/venv.lock $(PIP) install -r config/requirements/test.txt
 	@touch $@
 
 env: $(VENV)/app
@@ -40,13 +46,13 @@ demo: env
 	@exec $(BIN)/python -m config.stack demo
 
 test: check
-	$(BIN)/python -m pytest -m "not models"
+	$(PYTEST) -m "not models"
 
 test-models: env-test
-	$(BIN)/python -m config.stack model
-	$(BIN)/python -m pytest -m models
+	$(if $(LLM_BASE_URL),,$(BIN)/python -m config.stack model)
+	$(PYTEST) -m models
 
-check: lint types contracts migrations
+check: lint types contracts migrations recipes
 
 lint: env-test
 	$(BIN)/ruff check .
@@ -56,16 +62,20 @@ types: env-test
 	WORKBENCH_MODE=test DATABASE_URL=postgresql:///unused CELERY_BROKER_URL=redis://unused $(BIN)/mypy
 
 contracts: env-test
-	WORKBENCH_MODE=test DATABASE_URL=postgresql:///unused CELERY_BROKER_URL=redis://unused $(BIN)/lint-imports
+	WORKBENCH_MODE=test DATABASE_URL=postgresql:///unused CELERY_BROKER_URL=redis://unused $(BIN)/lint-imports --cache-dir $(STATE)/cache/imports
 
 migrations: env-test
-	$(BIN)/python -m config.stack services -- $(BIN)/python manage.py makemigrations --check --dry-run
+	$(FRESH) $(BIN)/python manage.py makemigrations --check --dry-run
+
+recipes: env-test
+	BIN=$(BIN) bash docker/check.sh lint
+
+images: recipes
+	BIN=$(BIN) $(FRESH) bash docker/check.sh app
 
 bench: env-test
-	$(BIN)/python -m config.stack services -- $(BIN)/python -m benchmarks.engine
-
-images: env-test
-	bash docker/check.sh
+	$(FRESH) $(BIN)/python -m benchmarks.engine
 
 clean:
-	@rm -rf $(STATE) && echo "removed $(STATE)"
+	@[ ! -e $(STATE)/demo.lock ] || flock -n $(STATE)/demo.lock true || { echo "A demo is running on $(STATE): stop it first (Ctrl-C)"; exit 1; }
+	@rm -rf $(STATE) && echo "Removed $(STATE)"

@@ -86,13 +86,13 @@ def rail_for(roles: frozenset[Role], here: str) -> list[Link]:
 
 
 def frame(request: HttpRequest) -> dict[str, Any]:
-    """Context processor: `rail`, `parent` (the breadcrumb above this page) and the site's name."""
+    """Context processor: `rail`, `parent` (the breadcrumb above this page) and the workbench's name."""
     roles = roles_of(request.user) if hasattr(request, "user") else frozenset()
     route = request.resolver_match.url_name if request.resolver_match else None
     above = PARENTS.get(route or "", "")
     labels = {place.name: place.label for place in RAIL}
     return {
-        "site_name": settings.SITE_NAME,
+        "workbench": settings.SITE_NAME,
         "rail": rail_for(roles, above or route or ""),
         "parent": Link(labels[above], reverse(above), False, "") if above else None,
         "roles": sorted(roles),

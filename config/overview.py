@@ -6,6 +6,7 @@ what came in = what passed + what fell out + what waits.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from django.db.models import Count, Exists, OuterRef, Q
@@ -13,7 +14,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from curation import selectors as curation
-from curation.models import CorpusPrompt, Reconstruction
+from curation.models import CorpusPrompt
 from llm.models import Run, RunItem
 from llm.selectors import kind_label, run_progress
 from rubrics.models import Rubric
@@ -78,19 +79,23 @@ def _reconstructions(count: int, label: str, **query: str) -> Tally:
     return Tally(count, label, _to("reconstructions", **query))
 
 
-def curation_stages() -> tuple[Stage, ...]:
-    sources, states = curation.source_counts(), curation.reconstruction_counts()
+def source_stage() -> Stage:
+    counts = curation.source_counts()
+    return Stage(
+        "Source prompts",
+        Tally(counts.total, "imported", _to("source-prompts")),
+        Tally(counts.planned, "with reconstructions", _to("source-prompts", state="planned")),
+        (Tally(counts.excluded, "excluded", _to("source-prompts", state="excluded")),),
+        (Tally(counts.waiting, "no reconstruction yet", _to("source-prompts", state="waiting")),),
+    )
+
+
+def reconstruction_stages(states: Mapping[str, int]) -> tuple[Stage, ...]:
+    """From rewriting to review; `states` counts the reconstructions in each state."""
     with_text = sum(states[state] for state in curation.WITH_TEXT)
     not_repetitive = sum(states[state] for state in curation.NOT_REPETITIVE)
     screened = sum(states[state] for state in curation.SCREENED)
     return (
-        Stage(
-            "Source prompts",
-            Tally(sources.total, "imported", _to("source-prompts")),
-            Tally(sources.planned, "with reconstructions", _to("source-prompts", state="planned")),
-            (Tally(sources.excluded, "excluded", _to("source-prompts", state="excluded")),),
-            (Tally(sources.waiting, "no reconstruction yet", _to("source-prompts", state="waiting")),),
-        ),
         Stage(
             "Reconstructions",
             _reconstructions(sum(states.values()), "planned in all"),
@@ -124,82 +129,66 @@ def curation_stages() -> tuple[Stage, ...]:
     )
 
 
-def corpus_stages() -> tuple[Stage, ...]:
-    prompts = _prompt_counts()
-    rubrics = Rubric.objects.annotate(
-        has_candidates=Exists(Candidate.objects.filter(rubric=OuterRef("pk")))
-    ).aggregate(all=Count("pk"), written=Count("pk", filter=Q(has_candidates=True)))
-    candidates = Candidate.objects.aggregate(
+def prompt_stage() -> Stage:
+    kept = CorpusPrompt.objects.filter(excluded_because="")
+    total, unexcluded = CorpusPrompt.objects.count(), kept.count()
+    ready = kept.filter(Exists(Rubric.objects.filter(prompt=OuterRef("pk")))).count()
+    return Stage(
+        "Corpus prompts",
+        Tally(total, "accepted", _to("corpus-prompts")),
+        Tally(ready, "with a rubric", _to("corpus-prompts", excluded="no", rubric="yes")),
+        (Tally(total - unexcluded, "excluded", _to("corpus-prompts", excluded="yes")),),
+        (Tally(unexcluded - ready, "without a rubric", _to("corpus-prompts", excluded="no", rubric="no")),),
+    )
+
+
+def rubric_stage() -> Stage:
+    mined = Rubric.objects.count()
+    written = Rubric.objects.filter(Exists(Candidate.objects.filter(rubric=OuterRef("pk")))).count()
+    return Stage(
+        "Rubrics",
+        Tally(mined, "mined", _to("rubrics")),
+        Tally(written, "with candidates", _to("rubrics", candidates="yes")),
+        waiting=(Tally(mined - written, "without candidates", _to("rubrics", candidates="no")),),
+        kinds=("mine",),
+    )
+
+
+def candidate_stages() -> tuple[Stage, ...]:
+    counts = Candidate.objects.aggregate(
         all=Count("pk"),
-        read=Count("pk", filter=Q(assessment__isnull=False)),
+        made=Count("pk", filter=Q(assessment__isnull=False)),
         fallback=Count("pk", filter=Q(assessment__fallback=True)),
         chosen=Count("pk", filter=Q(demonstration=True)),
     )
-    read, fallback = candidates["read"], candidates["fallback"]
-    snapshots = CorpusSnapshot.objects.aggregate(
-        all=Count("pk"), failed=Count("pk", filter=Q(state="failed"))
-    )
+    made, fallback = counts["made"], counts["fallback"]
+    assessed = _to("candidates", assessment="any")
     return (
         Stage(
-            "Corpus prompts",
-            Tally(prompts["all"], "accepted", _to("corpus-prompts")),
-            Tally(prompts["ready"], "with a rubric", _to("corpus-prompts", excluded="no", rubric="yes")),
-            (Tally(prompts["excluded"], "excluded", _to("corpus-prompts", excluded="yes")),),
-            (
-                Tally(
-                    prompts["waiting"], "without a rubric", _to("corpus-prompts", excluded="no", rubric="no")
-                ),
-            ),
-        ),
-        Stage(
-            "Rubrics",
-            Tally(rubrics["all"], "mined", _to("rubrics")),
-            Tally(rubrics["written"], "with candidates", _to("rubrics", candidates="yes")),
-            (),
-            (
-                Tally(
-                    rubrics["all"] - rubrics["written"], "without candidates", _to("rubrics", candidates="no")
-                ),
-            ),
-            kinds=("mine",),
-        ),
-        Stage(
             "Candidates",
-            Tally(candidates["all"], "written", _to("candidates")),
-            Tally(read, "assessed", _to("candidates", assessment="any")),
-            (),
-            (Tally(candidates["all"] - read, "not assessed yet", _to("candidates", assessment="none")),),
+            Tally(counts["all"], "written", _to("candidates")),
+            Tally(made, "assessed", assessed),
+            waiting=(Tally(counts["all"] - made, "not assessed yet", _to("candidates", assessment="none")),),
             kinds=("write",),
         ),
         Stage(
             "Assessments",
-            Tally(read, "made", _to("candidates", assessment="any")),
-            Tally(read - fallback, "read", _to("candidates", assessment="assessed")),
+            Tally(made, "made", assessed),
+            Tally(made - fallback, "read", _to("candidates", assessment="assessed")),
             (Tally(fallback, "unreadable, fallback 0.4", _to("candidates", assessment="fallback")),),
             kinds=("assess",),
         ),
         Stage(
             "Demonstrations",
-            Tally(candidates["chosen"], "selected", _to("candidates", kind="demonstration")),
+            Tally(counts["chosen"], "selected", _to("candidates", kind="demonstration")),
             kinds=("select",),
         ),
-        Stage(
-            "Corpora",
-            Tally(snapshots["all"], "snapshots", _to("snapshots")),
-            kinds=("export",),
-        ),
     )
 
 
-def _prompt_counts() -> dict[str, int]:
-    kept = Q(excluded_because="")
-    rows = CorpusPrompt.objects.annotate(mined=Exists(Rubric.objects.filter(prompt=OuterRef("pk"))))
-    return rows.aggregate(
-        all=Count("pk"),
-        excluded=Count("pk", filter=~kept),
-        ready=Count("pk", filter=kept & Q(mined=True)),
-        waiting=Count("pk", filter=kept & Q(mined=False)),
-    )
+def snapshot_stage() -> Stage:
+    total = CorpusSnapshot.objects.count()
+    return Stage("Corpora", Tally(total, "snapshots", _to("snapshots")), kinds=("export",))
 
 
 def _activities() -> dict[str, list[Activity]]:
@@ -236,11 +225,21 @@ def _to_run(run_id: int, **query: str) -> str:
 
 
 def overview() -> Overview:
-    """The whole picture, in a dozen queries however large the tables are."""
-    working = _activities()
-    stages = [
-        replace(stage, activity=tuple(run for kind in stage.kinds for run in working.get(kind, [])))
-        for stage in (*curation_stages(), *corpus_stages())
-    ]
-    to_review = Reconstruction.objects.filter(state=Reconstruction.State.IN_REVIEW).count()
-    return Overview(tuple(stages), _attention(to_review), bool(working))
+    """The whole picture, in a dozen queries and one for each run at work."""
+    working, states = _activities(), curation.reconstruction_counts()
+    stages = (
+        source_stage(),
+        *reconstruction_stages(states),
+        prompt_stage(),
+        rubric_stage(),
+        *candidate_stages(),
+        snapshot_stage(),
+    )
+    return Overview(
+        tuple(
+            replace(stage, activity=tuple(run for kind in stage.kinds for run in working.get(kind, [])))
+            for stage in stages
+        ),
+        _attention(states["in_review"]),
+        bool(working),
+    )

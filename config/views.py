@@ -14,6 +14,7 @@ from config.forms import StartForm
 from config.overview import overview
 from config.pipeline import STAGES, start_stage
 from llm.access import Role, role_required, roles_of
+from llm.models import Endpoint
 from llm.web import PageRequest, render_page
 
 
@@ -34,15 +35,21 @@ def home(request: PageRequest) -> HttpResponse:
 @role_required(Role.RESEARCHER)
 @require_http_methods(["GET", "HEAD", "POST"])
 def run_start(request: PageRequest) -> HttpResponse:
-    form = StartForm(
-        request.POST if request.method == "POST" else None, initial={"stage": request.GET.get("stage", "")}
-    )
+    endpoints = list(Endpoint.objects.all()[:2])
+    only_one = endpoints[0] if len(endpoints) == 1 else None
+    initial = {"stage": request.GET.get("stage", ""), "endpoint": only_one}
+    form = StartForm(request.POST if request.method == "POST" else None, initial=initial)
     if request.method == "POST" and form.is_valid():
         run = start_stage(user=request.user, **form.cleaned_data)
         if run.total == 0:
             messages.info(request, "Nothing waits for this stage, so the run ended at once.")
         return redirect("run", pk=run.pk)
-    context = {"form": form, "stages": STAGES.values(), "chosen": form["stage"].value()}
+    context = {
+        "form": form,
+        "stages": STAGES.values(),
+        "chosen": form["stage"].value(),
+        "no_endpoint": not endpoints,
+    }
     return render_page(request, "run_start.html", context, status=422 if form.errors else 200)
 
 

@@ -13,16 +13,21 @@ from curation.models import CheckVerdict
 from curation.review import VerdictInput
 
 DEFINITIONS: Mapping[str, str] = {
-    CheckVerdict.Check.TASK_CLARITY: "One can tell what is to be written and what for. It is a request: "
-    "not an answer, not remarks on editing, not a fragment.",
-    CheckVerdict.Check.CONSTRAINT_CONSISTENCY: "Same broad kind of task, about as hard. What it demands of "
-    "language, style, structure and length can be met together.",
-    CheckVerdict.Check.CONTEXTUAL_COHERENCE: "Material, people, events and references fit together. Any "
-    "passage that it speaks of is there.",
-    CheckVerdict.Check.SUBSTANTIVE_VARIATION: "More than other words for the same thing: content or setting "
-    "is new, and the aim is still a related one.",
-    CheckVerdict.Check.USABLE_LENGTH: "Readable and complete, with enough detail for its task. No passage "
-    "that repeats itself, no sudden end.",
+    CheckVerdict.Check.TASK_CLARITY: (
+        "It is plain what is to be written and what for. A request: no answer, editing remarks or fragment."
+    ),
+    CheckVerdict.Check.CONSTRAINT_CONSISTENCY: (
+        "Same kind of task, about as hard. Demands on language, style, structure and length go together."
+    ),
+    CheckVerdict.Check.CONTEXTUAL_COHERENCE: (
+        "Material, people, events and references fit together. Any passage that it speaks of is there."
+    ),
+    CheckVerdict.Check.SUBSTANTIVE_VARIATION: (
+        "More than other words for the same thing: content or setting is new, the aim still a related one."
+    ),
+    CheckVerdict.Check.USABLE_LENGTH: (
+        "Readable and complete, with enough detail for its task. No repeated passages, no sudden end."
+    ),
 }
 """The five checks of the paper's A.1, in our words."""
 
@@ -53,7 +58,7 @@ class ReviewForm(forms.Form):
                 strip=True,
                 max_length=5_000,
                 label=f"Note on {label.lower()}",
-                widget=forms.Textarea(attrs={"rows": 2, "placeholder": "Note (optional)"}),
+                widget=forms.Textarea(attrs={"rows": 1, "placeholder": "Note"}),
             )
         self.problems: dict[str, str] = {}
 

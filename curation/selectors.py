@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from django.contrib.auth.models import User
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, QuerySet
 
 from curation.models import CheckVerdict, Reconstruction, Review, Source, SourcePrompt
 from curation.reconstruction import Strategy
@@ -52,14 +52,10 @@ def _planned() -> Exists:
 
 
 def source_counts() -> SourceCounts:
-    kept = Q(excluded_because="")
-    counts = SourcePrompt.objects.annotate(has_plan=_planned()).aggregate(
-        total=Count("pk"),
-        excluded=Count("pk", filter=~kept),
-        waiting=Count("pk", filter=kept & Q(has_plan=False)),
-        planned=Count("pk", filter=kept & Q(has_plan=True)),
-    )
-    return SourceCounts(**counts)
+    kept = SourcePrompt.objects.filter(excluded_because="")
+    total, unexcluded = SourcePrompt.objects.count(), kept.count()
+    planned = kept.filter(_planned()).count()
+    return SourceCounts(total, total - unexcluded, unexcluded - planned, planned)
 
 
 def reconstruction_counts() -> Mapping[str, int]:

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from llm import selectors, services
 from llm.access import Role, role_required
-from llm.forms import EndpointForm
+from llm.endpoint_form import EndpointForm
 from llm.listing import count_of, equals, listing
 from llm.models import Completion, Endpoint, Run, RunItem
 from llm.web import PageRequest, render_page

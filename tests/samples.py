@@ -208,45 +208,75 @@ def passed(note: str = "") -> dict[str, VerdictInput]:
 
 def corpus(text: str = ENGLISH, language: str = "en") -> dict[str, Any]:
     """One of everything, all with `text`, as far along as it goes; and one row in every other state."""
-    judge = person("judge-of-samples", Role.ANNOTATOR)
     for state in Reconstruction.State.values:
         if state != "accepted":
             reconstruction(state, text, language)
     source_prompt(text, language, excluded_because="9,000 segments: sources over 8,000 are left out")
-    waiting = source_prompt(text, language)
     prompt = corpus_prompt(text, language)
-    item = prompt.reconstruction
-    Reconstruction.objects.filter(pk=item.pk).update(overlap=0.05)
-    made = review(item, judge)
-    made.verdicts.update(note=text)
-    for number, kind in enumerate(("rewrite", "enrichment")):
-        ReconstructionDraft.objects.create(
-            reconstruction=item,
-            number=number,
-            kind=kind,
-            text=text,
-            characters=len(text),
-            segments=1,
-            completion=completion(text=text),
-        )
-    sample = ScreeningSample.objects.create(benchmark="Bench", external_id="7", text=text, digest="0" * 64)
-    ScreeningMatch.objects.create(reconstruction=item, sample=sample, shared=3, total=60, tokenizer="t")
     of = rubric(prompt, dimensions=dimensions((text[:60].splitlines()[0], "Structure", "Restraint")))
-    trace = MiningTrace.objects.create(
-        prompt=prompt,
-        rubric=of,
-        discovered=[{"name": text, "reason": text}],
-        consolidated=[{"name": text, "reason": text}],
-        specifications=[{"dimension": {"name": text, "reason": text}, "intervals": [], "failure": text}],
-    )
-    trace.completions.set([completion("discover@1", text)])
-    failed = MiningTrace.objects.create(prompt=corpus_prompt(text, language), failure=text)
-    failed.completions.set([completion("discover@1", text)])
     best = candidate(of, 0, text, value=0.75, demonstration=True, selection_reason="The best.")
     candidate(of, 1, text, value=0.4, fallback=True)
     candidate(of, 2, text, cut=True)
     rubric(corpus_prompt(text, language))
     corpus_prompt(text, language, excluded_because=f"no rubric: {text}")
+    return {
+        "source": prompt.reconstruction.source_prompt.source,
+        "source-prompt": source_prompt(text, language),
+        "reconstruction": _history(prompt.reconstruction),
+        "review": prompt.reconstruction.reviews.get(),
+        "corpus-prompt": prompt,
+        "failed-prompt": _traces(of),
+        "rubric": of,
+        "candidate": best,
+        "snapshot": _snapshot(prompt),
+        "run": _runs(text),
+        "endpoint": endpoint(),
+        "call": best.completion,
+    }
+
+
+def _history(item: Reconstruction) -> Reconstruction:
+    """Gives an accepted reconstruction its review, two drafts and a screening match."""
+    made = review(item, person("judge-of-samples", Role.ANNOTATOR))
+    made.verdicts.update(note=item.text)
+    for number, kind in enumerate(("rewrite", "enrichment")):
+        ReconstructionDraft.objects.create(
+            reconstruction=item,
+            number=number,
+            kind=kind,
+            text=item.text,
+            characters=item.characters,
+            segments=item.segments,
+            completion=completion(text=item.text),
+        )
+    sample = ScreeningSample.objects.create(
+        benchmark="Bench", external_id="7", text=item.text, digest="0" * 64
+    )
+    ScreeningMatch.objects.create(reconstruction=item, sample=sample, shared=3, total=60, tokenizer="t")
+    item.overlap = 0.05
+    item.save()
+    return item
+
+
+def _traces(of: Rubric) -> CorpusPrompt:
+    """A trace for the rubric, and a prompt whose mining failed."""
+    text, language = of.prompt.text, of.prompt.language
+    named = {"name": text, "reason": text}
+    trace = MiningTrace.objects.create(
+        prompt=of.prompt,
+        rubric=of,
+        discovered=[named],
+        consolidated=[named],
+        specifications=[{"dimension": named, "intervals": [], "failure": text}],
+    )
+    trace.completions.set([completion("discover@1", text)])
+    failed = MiningTrace.objects.create(prompt=corpus_prompt(text, language), failure=text)
+    failed.completions.set([completion("discover@1", text)])
+    return failed.prompt
+
+
+def _runs(text: str) -> Run:
+    """A run at work with failures and a chart, and a paused one."""
     run = run_with_items(done=3, failed=2, leased=1, pending=4)
     run.items.filter(state="failed").update(error_message=text)
     for second in range(12):
@@ -259,32 +289,22 @@ def corpus(text: str = ENGLISH, language: str = "en") -> dict[str, Any]:
             completion_tokens=10,
         )
     run_with_items(kind="assess", state="paused", pending=1)
-    snapshot = CorpusSnapshot.objects.create(
+    return run
+
+
+def _snapshot(prompt: CorpusPrompt) -> CorpusSnapshot:
+    return CorpusSnapshot.objects.create(
         name="first",
         state="done",
         manifest={
             "rows": {"sft": 1, "rl": 0, "rubricgen": 1},
-            "left_out": {f"sft: {text[:40]}": 1},
-            "left_out_prompts": [{"prompt": prompt.pk, "corpus": "sft", "reason": text}],
+            "left_out": {f"sft: {prompt.text[:40]}": 1},
+            "left_out_prompts": [{"prompt": prompt.pk, "corpus": "sft", "reason": prompt.text}],
             "files": [{"name": "sft.jsonl", "rows": 1, "bytes": 3, "sha256": "0" * 64}],
             "settings": {"seed": 0, "sft_share": "15/19"},
             "upstream": {"source_prompts": 3, "reconstructions_by_state": {"accepted": 1}},
         },
     )
-    return {
-        "source": item.source_prompt.source,
-        "source-prompt": waiting,
-        "reconstruction": item,
-        "review": made,
-        "corpus-prompt": prompt,
-        "failed-prompt": failed.prompt,
-        "rubric": of,
-        "candidate": best,
-        "snapshot": snapshot,
-        "run": run,
-        "endpoint": endpoint(),
-        "call": best.completion,
-    }
 
 
 def pages(rows: dict[str, Any]) -> Iterator[str]:

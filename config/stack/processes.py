@@ -33,10 +33,10 @@ def free_port(preferred: int = 0) -> int:
         return port
 
 
-def end_with_parent() -> None:
+def end_with_parent(stop_signal: signal.Signals = signal.SIGTERM) -> None:
     """In a new child: have the kernel stop it when the process that started it dies, however that dies."""
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, stop_signal)
 
 
 @dataclass
@@ -47,6 +47,7 @@ class Child:
     command: Sequence[str]
     log: Path
     environment: Mapping[str, str] = field(default_factory=dict)
+    stop_signal: signal.Signals = signal.SIGTERM
     process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -59,7 +60,8 @@ class Child:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                preexec_fn=end_with_parent,  # noqa: PLW1509 (children are started before any thread)
+                # Children are started before any thread.
+                preexec_fn=lambda: end_with_parent(self.stop_signal),  # noqa: PLW1509
             )
 
     @property
@@ -95,7 +97,7 @@ class Child:
         if self.process is None:
             return
         if self.running:
-            self.process.terminate()
+            self.process.send_signal(self.stop_signal)
             try:
                 self.process.wait(STOP_SECONDS)
             except subprocess.TimeoutExpired:

