@@ -23,10 +23,13 @@ from typing import Any
 
 from aiohttp import web
 
-WORDS = tuple(
-    "harbour lantern winter letter promise garden river market teacher window bread signal morning "
-    "committee budget village orchard journey silence kitchen harvest bridge neighbour archive".split()
+# fmt: off
+WORDS = (
+    "harbour", "lantern", "winter", "letter", "promise", "garden", "river", "market", "teacher",
+    "window", "bread", "signal", "morning", "committee", "budget", "village", "orchard", "journey",
+    "silence", "kitchen", "harvest", "bridge", "neighbour", "archive",
 )
+# fmt: on
 
 LETTERS = string.ascii_lowercase
 

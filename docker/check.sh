@@ -11,12 +11,24 @@ BIN=${BIN:-$PWD/.workbench/venv/bin}
 python=${PYTHON:-python3}
 
 clean=
-web=
 finish() {
-    [ -z "$web" ] || kill "$web" 2>/dev/null || true
-    [ -z "$clean" ] || rm -rf "$clean"
+    [ -n "$clean" ] || return 0
+    if [ -f "$clean/web.pid" ]; then kill "$(cat "$clean/web.pid")" || true; fi
+    rm -rf "$clean"
 }
 trap finish EXIT
+
+# The sign-in page as a proxy with TLS asks for it, and the style sheet that it names.
+SIGN_IN='
+import http.client, re, sys
+def get(path):
+    connection = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]), timeout=10)
+    connection.request("GET", path, headers={"Host": "workbench.test", "X-Forwarded-Proto": "https"})
+    response = connection.getresponse()
+    assert response.status == 200, (path, response.status)
+    return response.read().decode()
+get(re.search(r"/static/[^\"]+\.css", get("/sign-in/")).group())
+'
 
 # Runs a command with nothing of this environment but what pip is told.
 alone() {
@@ -65,14 +77,13 @@ check_app() {
     local port
     port=$("$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
     production "$clean/venv/bin/gunicorn" config.wsgi:application --bind "127.0.0.1:$port" \
-        --worker-class gthread --threads 8 >"$clean/web.log" 2>&1 &
-    web=$!
+        --worker-class gthread --threads 8 --pid "$clean/web.pid" --daemon --log-file "$clean/web.log"
     for _ in $(seq 60); do
         if production "$clean/venv/bin/python" docker/healthcheck.py "$port" 2>/dev/null; then
+            "$python" -c "$SIGN_IN" "$port"
             echo "image steps: installed, refused to start without a secret, answered in production mode"
             return
         fi
-        kill -0 "$web" || break
         sleep 1
     done
     echo "the application did not answer in production mode:" >&2

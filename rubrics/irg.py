@@ -40,9 +40,9 @@ _INITIALS = (
     ("P-Tp-t", "磀-迿"),
     ("U-Zu-z", "退-鿿"),
 )
-_TEXT = bounded_line(20, 60)
+_TEXT = bounded_line(15, 40)
 _RECORDS = tuple(
-    rf"name: ([{letters}][^\n\r:：|*_{WIDE}]{{2,29}}|[{characters}][^\n\r:：|*_]{{1,9}})\nreason: {_TEXT}"
+    rf"name: ([{letters}][^\n\r:：|*_{WIDE}]{{2,23}}|[{characters}][^\n\r:：|*_]{{1,7}})\nreason: {_TEXT}"
     for letters, characters in _INITIALS
 )
 DISCOVERY_STRUCTURE = Structure(r"\n\n".join(_RECORDS * 3))

@@ -72,7 +72,7 @@ def assessment_regex(rubric: Rubric) -> str:
     return r"\n\n".join(
         rf"name: {_literal(dimension.name)}"
         rf"\nscore: ({'|'.join(map(str, range(dimension.maximum + 1)))})/{dimension.maximum}"
-        rf"\ncomments and suggestions: {bounded_line(12, 60)}"
+        rf"\ncomments and suggestions: {bounded_line(9, 33)}"
         for dimension in rubric.dimensions
     )
 

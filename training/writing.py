@@ -7,7 +7,7 @@ from llm.prompts import load_template
 from llm.types import ChatRequest, SamplingParams, Structure
 from rubrics.rubric import Rubric
 
-CANDIDATE_STRUCTURE = Structure(bounded_text(200, 600))
+CANDIDATE_STRUCTURE = Structure(bounded_text(120, 300))
 """Length in characters that a small model under constrained decoding keeps to; ours."""
 
 

@@ -12,7 +12,7 @@ import secrets
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TextIO
 
@@ -64,7 +64,7 @@ def _run(stack: ExitStack) -> None:
     _manage("demo_accounts")
     address = _start_web(stack)
     _say(f"The web application answers at {address}; the model follows")
-    _make_endpoint(stack)
+    wait_for_model = _make_endpoint(stack)
     worker = Child(
         "worker",
         _python("celery", "-A", "config", "worker", "--pool", "threads", "-c", "4"),
@@ -74,11 +74,19 @@ def _run(stack: ExitStack) -> None:
     stack.callback(worker.stop)
     held_out = str(EXAMPLES / "held_out.jsonl")
     _manage("import_benchmark", held_out, "--name", "held-out", "--field", "prompt", "--id-field", "id")
-    _manage(
-        *("pipeline", str(EXAMPLES / "requests.jsonl"), "--field", "prompt", "--name", "demo"),
-        *("--endpoint", ENDPOINT, "--review-automatically", "--leave-for-people", str(LEFT_FOR_PEOPLE)),
-    )
-    _show(address, passwords)
+    complete = STATE / "demo-complete"
+    if complete.exists():
+        _say("The examples have been through the pipeline; the model server gets ready in the background")
+        _show(address, passwords)
+        wait_for_model()
+    else:
+        wait_for_model()
+        _manage(
+            *("pipeline", str(EXAMPLES / "requests.jsonl"), "--field", "prompt", "--name", "demo"),
+            *("--endpoint", ENDPOINT, "--review-automatically", "--leave-for-people", str(LEFT_FOR_PEOPLE)),
+        )
+        complete.touch()
+        _show(address, passwords)
     worker.wait()
     raise ServiceError(f"The worker ended by itself.\n{worker.log_tail()}")
 
@@ -147,8 +155,11 @@ def _start_web(stack: ExitStack) -> str:
     return address
 
 
-def _make_endpoint(stack: ExitStack) -> None:
-    """An endpoint on the server that LLM_BASE_URL names, or on a small model started here."""
+def _make_endpoint(stack: ExitStack) -> Callable[[], None]:
+    """An endpoint on the server that LLM_BASE_URL names, or on a small model started here.
+
+    Returns what waits until the model answers.
+    """
     base_url = os.environ.get("LLM_BASE_URL")
     if base_url:
         name = os.environ.get("LLM_MODEL")
@@ -156,25 +167,24 @@ def _make_endpoint(stack: ExitStack) -> None:
             raise ServiceError("LLM_BASE_URL is set: set LLM_MODEL too, to the model's name on that server.")
         key = ["--api-key-env", "LLM_API_KEY"] if os.environ.get("LLM_API_KEY") else []
         _manage("endpoint", ENDPOINT, "--base-url", base_url, "--model", name, "--max-in-flight", "32", *key)
-        return
+        return lambda: None
     model.make_model(_say)
     server, address = model.model_server()
+    server.start()
     stack.callback(server.stop)
-    with console.status("Starting the model server") as status:
-        model.start_model_server(
-            server, address, lambda waited: status.update(f"Starting the model server ({waited:.0f} s)")
-        )
+    limits = ["--context-window", str(model.CONTEXT_WINDOW), "--max-output-tokens", "1024"]
     _manage(
         *("endpoint", ENDPOINT, "--base-url", address, "--model", MODEL_NAME, "--constrained"),
-        *(
-            "--max-in-flight",
-            "32",
-            "--context-window",
-            str(model.CONTEXT_WINDOW),
-            "--max-output-tokens",
-            "1024",
-        ),
+        *("--max-in-flight", "32", *limits),
     )
+    return lambda: _wait_for_model(server, address)
+
+
+def _wait_for_model(server: Child, address: str) -> None:
+    with console.status("The model server is starting") as status:
+        model.wait_for_model(
+            server, address, lambda waited: status.update(f"The model server is starting ({waited:.0f} s)")
+        )
 
 
 def _show(address: str, passwords: dict[str, str]) -> None:

@@ -161,9 +161,8 @@ def _fastest_dtype() -> str:
     return "bfloat16" if flags & {"avx512_bf16", "amx_bf16", "bf16"} else "float32"
 
 
-def start_model_server(child: Child, address: str, tell: Callable[[float], None]) -> None:
-    """Starts the server and waits until it lists its model."""
-    child.start()
+def wait_for_model(child: Child, address: str, tell: Callable[[float], None]) -> None:
+    """Waits until a started server lists its model."""
     child.wait_until(lambda: answers(f"{address}/models"), READY_SECONDS, tell)
 
 

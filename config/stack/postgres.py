@@ -66,7 +66,8 @@ def _sockets_of_running_server(folder: Path) -> Path | None:
 def _start(folder: Path, log: Path) -> Child:
     if not folder.exists():
         _initialize(folder, log)
-    (folder / "postmaster.pid").unlink(missing_ok=True)  # left by a server that was killed
+    for leftover in ("postmaster.pid", f"{SOCKET_NAME}.lock"):  # of a server that was killed
+        (folder / leftover).unlink(missing_ok=True)
     account = _account(folder)
     sockets = _socket_folder(folder, account)
     server = [str(_binaries() / "postgres"), "-D", str(folder), "-c", "listen_addresses="]

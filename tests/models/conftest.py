@@ -42,7 +42,8 @@ def model_server() -> Iterator[ModelServer]:
         return
     server, address = model.model_server()
     try:
-        model.start_model_server(server, address, lambda _: None)
+        server.start()
+        model.wait_for_model(server, address, lambda _: None)
         yield ModelServer(address, MODEL_NAME, bundled=True)
     finally:
         server.stop()

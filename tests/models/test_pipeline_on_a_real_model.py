@@ -21,7 +21,8 @@ from training.snapshots import snapshot_folder
 
 pytestmark = [pytest.mark.models, pytest.mark.django_db(transaction=True)]
 
-LIMIT = 40
+LIMIT = int(os.environ.get("TEST_MODELS_REQUESTS", "12"))
+"""How many of the requests; 40 take about half an hour on two cores."""
 
 
 @pytest.fixture
@@ -36,7 +37,7 @@ def requests_file(tmp_path: Path, settings: Any) -> Path:
     return copy
 
 
-def test_forty_real_requests_end_in_corpora_and_none_is_lost(
+def test_real_requests_end_in_corpora_and_none_is_lost(
     model_server: ModelServer, requests_file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     model_server.endpoint()

@@ -203,7 +203,7 @@ def test_constrained_forms_take_good_replies_that_the_parsers_read() -> None:
         for name in SMALL_NAMES
     ]
     discovery, consolidation = render_dimensions(dimensions), render_dimensions(dimensions[:5])
-    scoring = "\n".join(f"{2 * n + 1}-{2 * n + 2}: 只写出了部分要求的内容，缺第{n}点细节" for n in range(5))
+    scoring = "\n".join(f"{2 * n + 1}-{2 * n + 2}: 写出部分要求，缺第{n}点" for n in range(5))
 
     assert re.fullmatch(irg.DISCOVERY_STRUCTURE.regex, discovery)
     assert len(parse_dimensions(discovery)) == 15
