@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import Model, QuerySet
 
 from curation.jsonl import PromptLine, Refusal, read_prompts
 from curation.languages import UNDETERMINED, detect_language
@@ -18,6 +19,8 @@ from curation.reconstruction import MAX_SOURCE_SEGMENTS, Strategy, plan_strategi
 from llm.models import Endpoint, Run
 from llm.services import start_run
 from llm.text import count_characters, count_segments
+
+Row = TypeVar("Row", bound=Model)
 
 BATCH = 500
 LISTED_LINES = 500
@@ -175,10 +178,7 @@ def plan_reconstructions(
     Returns the reconstructions of those prompts that still wait to be written. `limit` takes the first
     prompts in the order of import.
     """
-    prompts = SourcePrompt.objects.filter(excluded_because="").order_by("pk")
-    if source is not None:
-        prompts = prompts.filter(source=source)
-    source_ids = list(prompts.values_list("pk", flat=True)[:limit])
+    source_ids = usable_source_prompts(source=source, limit=limit)
     with transaction.atomic():
         existing: dict[int, list[tuple[int, Strategy]]] = {}
         rows = Reconstruction.objects.filter(source_prompt__in=source_ids)
@@ -217,9 +217,27 @@ def start_reconstruction(
     )
 
 
-def start_filtering(*, limit: int | None = None, user: User | None = None) -> Run:
-    """Queues every rewritten reconstruction for the repetition filter and the screening."""
-    waiting = Reconstruction.objects.filter(state=Reconstruction.State.REWRITTEN).order_by("pk")
+def made_from(
+    source_prompts: Collection[int] | None, rows: QuerySet[Row], path: str = "source_prompt"
+) -> QuerySet[Row]:
+    """The rows whose source prompt (found along `path`) is among these; all of them for None."""
+    return rows if source_prompts is None else rows.filter(**{f"{path}__in": source_prompts})
+
+
+def usable_source_prompts(*, source: Source | None = None, limit: int | None = None) -> list[int]:
+    """The source prompts that are not excluded, the first `limit` in the order of import."""
+    prompts = SourcePrompt.objects.filter(excluded_because="").order_by("pk")
+    if source is not None:
+        prompts = prompts.filter(source=source)
+    return list(prompts.values_list("pk", flat=True)[:limit])
+
+
+def start_filtering(
+    *, limit: int | None = None, among: Collection[int] | None = None, user: User | None = None
+) -> Run:
+    """Queues rewritten reconstructions (those of the source prompts `among`) for filters and screening."""
+    rewritten = Reconstruction.objects.filter(state=Reconstruction.State.REWRITTEN)
+    waiting = made_from(among, rewritten).order_by("pk")
     return start_run(
         kind="filter",
         subject_ids=waiting.values_list("pk", flat=True)[:limit],

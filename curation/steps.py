@@ -43,7 +43,9 @@ class ReconstructStep(Step[SourceText, ReconstructionOutcome]):
 
     def store(self, results: Sequence[tuple[int, ReconstructionOutcome]]) -> None:
         outcomes = dict(results)
-        rows = list(Reconstruction.objects.select_for_update().filter(pk__in=outcomes))
+        unwritten = [Reconstruction.State.PLANNED, Reconstruction.State.FAILED]
+        rows = list(Reconstruction.objects.select_for_update().filter(pk__in=outcomes, state__in=unwritten))
+        outcomes = {row.pk: outcomes[row.pk] for row in rows}
         for row in rows:
             text = outcomes[row.pk].text
             row.text, row.state, row.state_reason = text, Reconstruction.State.REWRITTEN, ""
@@ -63,13 +65,14 @@ class ReconstructStep(Step[SourceText, ReconstructionOutcome]):
                 segments=draft.segments,
                 completion_id=draft.completion_key,
             )
-            for pk, outcome in results
+            for pk, outcome in outcomes.items()
             for number, draft in enumerate(outcome.drafts)
         )
 
     def store_failures(self, failures: Sequence[tuple[int, ModelError]]) -> None:
         for pk, error in failures:
-            Reconstruction.objects.filter(pk=pk).update(
+            unwritten = [Reconstruction.State.PLANNED, Reconstruction.State.FAILED]
+            Reconstruction.objects.filter(pk=pk, state__in=unwritten).update(
                 state=Reconstruction.State.FAILED, state_reason=f"{error.kind}: {error}"
             )
 
@@ -102,7 +105,12 @@ class FilterStep(Step[str, FilterOutcome]):
 
     def store(self, results: Sequence[tuple[int, FilterOutcome]]) -> None:
         outcomes = dict(results)
-        rows = list(Reconstruction.objects.select_for_update().filter(pk__in=outcomes))
+        rows = list(
+            Reconstruction.objects.select_for_update().filter(
+                pk__in=outcomes, state=Reconstruction.State.REWRITTEN
+            )
+        )
+        outcomes = {row.pk: outcomes[row.pk] for row in rows}
         for row in rows:
             row.state, row.state_reason = _decision(outcomes[row.pk])
             row.overlap = outcomes[row.pk].screening.overlap
@@ -116,7 +124,7 @@ class FilterStep(Step[str, FilterOutcome]):
                 total=outcome.screening.total,
                 tokenizer=self._tokenizer,
             )
-            for pk, outcome in results
+            for pk, outcome in outcomes.items()
             if outcome.screening.sample_id is not None
         )
 

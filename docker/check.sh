@@ -13,7 +13,12 @@ python=${PYTHON:-python3}
 clean=
 finish() {
     [ -n "$clean" ] || return 0
-    if [ -f "$clean/web.pid" ]; then kill "$(cat "$clean/web.pid")" || true; fi
+    if [ -f "$clean/web.pid" ]; then
+        local web
+        web=$(cat "$clean/web.pid")
+        kill "$web" || true
+        while kill -0 "$web" 2>/dev/null; do sleep 0.1; done
+    fi
     rm -rf "$clean"
 }
 trap finish EXIT

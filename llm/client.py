@@ -47,6 +47,13 @@ class EndpointSettings:
     constrained: bool = False
     extra_body: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def identity(self) -> str:
+        """The model and what is sent with every call: what a stored call's key is made with."""
+        if not self.extra_body:
+            return self.model
+        return f"{self.model} {json.dumps(dict(self.extra_body), sort_keys=True)}"
+
 
 @dataclass(frozen=True, slots=True)
 class Reply:
@@ -78,7 +85,9 @@ class OpenAIChatClient:
                 raw = await response.read()
                 status, headers = response.status, response.headers
         except TimeoutError as error:
-            raise SlowAnswerError(f"no answer from {self._url} in {self._endpoint.timeout:.0f} s") from error
+            raise SlowAnswerError(
+                f"no answer from {self._url} in {self._endpoint.timeout:.0f} s", self._endpoint.timeout
+            ) from error
         except aiohttp.InvalidURL as error:
             raise EndpointError(f"{self._url} is not an address: {error}") from error
         except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError, ConnectionError) as error:
@@ -129,8 +138,8 @@ def read_reply(raw: bytes, url: str, latency_ms: int) -> Reply:
         usage = answer.get("usage") or {}
         return Reply(
             text=storable(content if isinstance(content, str) else ""),
-            finish_reason=str(choice.get("finish_reason") or ""),
-            resolved_model=str(answer.get("model") or ""),
+            finish_reason=storable(str(choice.get("finish_reason") or ""))[:40],
+            resolved_model=storable(str(answer.get("model") or ""))[:200],
             prompt_tokens=int(usage.get("prompt_tokens") or 0),
             completion_tokens=int(usage.get("completion_tokens") or 0),
             latency_ms=latency_ms,
@@ -191,7 +200,7 @@ def _message(raw: bytes) -> str:
         return _shown(raw)
     error = answer.get("error", answer) if isinstance(answer, dict) else answer
     said = error.get("message") if isinstance(error, dict) else error
-    return str(said or answer)[:SHOWN_CHARACTERS]
+    return storable(str(said or answer))[:SHOWN_CHARACTERS]
 
 
 def _shown(raw: bytes) -> str:

@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from llm.models import Endpoint, Run
 from llm.progress import follow
+from llm.services import set_workers
 
 
 class StageCommand(BaseCommand):
@@ -24,8 +25,13 @@ class StageCommand(BaseCommand):
             "--here", action="store_true", help="do the work in this process, without a worker"
         )
 
+        parser.add_argument("--workers", type=positive, default=1, help="how many workers may share the run")
+
     def handle(self, *args: Any, **options: Any) -> None:
-        self.follow(self.start(options), options)
+        run = self.start(options)
+        if options["workers"] > 1:
+            set_workers(run_id=run.pk, count=options["workers"])
+        self.follow(run, options)
 
     def start(self, options: dict[str, Any]) -> Run:
         raise NotImplementedError

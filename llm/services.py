@@ -11,7 +11,7 @@ from typing import Any
 
 from celery import current_app
 from django.contrib.auth.models import User
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import F
 from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerError
@@ -47,8 +47,13 @@ def start_run(
     user: User | None = None,
     parallelism: int = 1,
 ) -> Run:
-    """Queues one item for each subject and tells the workers. A run without subjects is done at once."""
+    """Queues one item for each subject and tells the workers. A run without subjects is done at once.
+
+    A subject that still waits in an unfinished run of the kind is left to that run: two runs at the same
+    work would pay twice.
+    """
     with transaction.atomic():
+        taken = _waiting_elsewhere(kind)
         run = Run.objects.create(
             kind=kind,
             endpoint=endpoint,
@@ -56,7 +61,7 @@ def start_run(
             created_by=user,
             parallelism=parallelism,
         )
-        subjects = iter(subject_ids)
+        subjects = (subject for subject in subject_ids if subject not in taken)
         while batch := list(itertools.islice(subjects, 5_000)):
             RunItem.objects.bulk_create(RunItem(run=run, subject_id=subject) for subject in batch)
             run.total += len(batch)
@@ -66,6 +71,25 @@ def start_run(
         if run.total:
             _tell_workers_after_commit(run)
     return run
+
+
+def _waiting_elsewhere(kind: str) -> set[int]:
+    """Subjects of unfinished runs of a kind. Starts of one kind wait for each other until they commit."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [f"start {kind}"])
+    waiting = RunItem.objects.filter(
+        run__kind=kind,
+        run__state__in=[Run.State.RUNNING, Run.State.PAUSED],
+        state__in=[RunItem.State.PENDING, RunItem.State.LEASED],
+    )
+    return set(waiting.values_list("subject_id", flat=True))
+
+
+def set_workers(*, run_id: int, count: int) -> None:
+    """How many worker processes may share a run; each keeps up to the endpoint's limit in flight."""
+    with transaction.atomic():
+        Run.objects.filter(pk=run_id).update(parallelism=count)
+        transaction.on_commit(lambda: tell_workers(run_id, count))
 
 
 def pause_run(*, run_id: int) -> bool:
@@ -93,9 +117,11 @@ def cancel_run(*, run_id: int) -> bool:
 
 
 def retry_failed(*, run_id: int, kind: str | None = None) -> int:
-    """Queues the failed items again (of one kind of failure, or all) and sets the run going."""
+    """Queues failed items again (of one kind, or all) and sets the run going, unless it was cancelled."""
     with transaction.atomic():
         run = Run.objects.select_for_update().get(pk=run_id)
+        if run.state == Run.State.CANCELLED:
+            return 0
         failed = run.items.filter(state=RunItem.State.FAILED)
         if kind is not None:
             failed = failed.filter(error_kind=kind)

@@ -132,9 +132,13 @@ class UnreachableError(RetryableError):
 
 
 class SlowAnswerError(RetryableError):
-    """No answer within the endpoint's time limit."""
+    """No answer within the endpoint's time limit, `waited` seconds."""
 
     kind = "timeout"
+
+    def __init__(self, message: str, waited: float = 0.0) -> None:
+        super().__init__(message)
+        self.waited = waited
 
 
 class RefusedError(ModelError):

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from curation.models import CorpusPrompt
 from llm.engine.steps import Step, register
 from llm.models import Completion
-from llm.types import Chat, ModelError, SamplingParams
+from llm.types import Chat, ModelError, RefusedError, SamplingParams
 from rubrics.irg import MiningFailedError, MiningOutcome, mine_rubric
 from rubrics.irg import MiningTrace as Trace
 from rubrics.models import MiningTrace, Rubric
@@ -29,7 +29,14 @@ class MineStep(Step[str, MiningOutcome]):
         return await mine_rubric(subject, chat, MINING_SAMPLING)
 
     def store(self, results: Sequence[tuple[int, MiningOutcome]]) -> None:
+        mined = set(
+            Rubric.objects.filter(prompt__in=[pk for pk, _ in results], method=Rubric.Method.IRG).values_list(
+                "prompt", flat=True
+            )
+        )
         for prompt_id, outcome in results:
+            if prompt_id in mined:
+                continue
             constructor = Completion.objects.values_list("resolved_model", flat=True).get(
                 pk=outcome.trace.completion_keys[0]
             )
@@ -44,10 +51,11 @@ class MineStep(Step[str, MiningOutcome]):
         CorpusPrompt.objects.filter(pk__in=[pk for pk, _ in results]).update(excluded_because="")
 
     def store_failures(self, failures: Sequence[tuple[int, ModelError]]) -> None:
-        """Only a rubric that could not be made from the replies excludes its prompt; an outage does not."""
+        """Unusable replies and refusals exclude the prompt; an outage does not."""
         for prompt_id, error in failures:
-            if isinstance(error, MiningFailedError):
-                self._keep(prompt_id, error.trace, failure=str(error))
+            if isinstance(error, MiningFailedError | RefusedError):
+                trace = error.trace if isinstance(error, MiningFailedError) else Trace()
+                self._keep(prompt_id, trace, failure=str(error))
                 CorpusPrompt.objects.filter(pk=prompt_id).update(excluded_because=f"no rubric: {error}")
 
     def _keep(self, prompt_id: int, trace: Trace, rubric: Rubric | None = None, failure: str = "") -> None:

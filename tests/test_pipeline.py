@@ -192,3 +192,17 @@ def test_a_prompt_without_a_usable_rubric_is_excluded_with_the_reason(
     call_command("export", "nothing", "--here")
     left_out = CorpusSnapshot.objects.get().manifest["left_out"]
     assert sum(left_out.values()) == 3
+
+
+def test_a_trial_leaves_other_peoples_work_alone(server: SimulatedServer, requests_file: Path) -> None:
+    server.endpoint()
+    other = requests_file.with_name("other.jsonl")
+    other.write_text(
+        "".join(json.dumps({"prompt": f"Write a toast for wedding number {n}."}) + "\n" for n in range(4))
+    )
+    call_command("import_prompts", str(other))
+    call_command("reconstruct", "--endpoint", "simulated", "--here")
+    call_command("filter", "--here")
+    run_pipeline(requests_file, "--limit", "3", "--review-automatically")
+    assert Reconstruction.objects.filter(source_prompt__source__name="other", state="in_review").count() == 4
+    assert CorpusPrompt.objects.count() == RubricRow.objects.count() == 3

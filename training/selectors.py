@@ -120,9 +120,9 @@ def candidate_scores(candidate: Candidate) -> list[CandidateScore]:
         CandidateScore(
             str(each["name"]),
             float(each["score"]),
-            float(each["maximum"]),
+            float(each["maximum"] or 0),
             str(each.get("comment", "")),
-            float(each["score"]) / float(each["maximum"]) if each["maximum"] else 0.0,
+            float(each["score"]) / float(each["maximum"] or 0) if each["maximum"] else 0.0,
         )
         for each in candidate.assessment.items
     ]

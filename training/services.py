@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from fractions import Fraction
 
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from curation.services import made_from
 from llm.models import Endpoint, Run
 from llm.services import start_run
 from rubrics.models import Rubric
 from training.models import Candidate, CorpusSnapshot
 
 
-def start_writing(*, endpoint: Endpoint, limit: int | None = None, user: User | None = None) -> Run:
+def start_writing(
+    *,
+    endpoint: Endpoint,
+    limit: int | None = None,
+    among: Collection[int] | None = None,
+    user: User | None = None,
+) -> Run:
     """Queues every rubric of a usable prompt that has no candidates yet."""
     waiting = Rubric.objects.filter(prompt__excluded_because="", candidates=None).order_by("pk")
+    waiting = made_from(among, waiting, "prompt__reconstruction__source_prompt")
     return start_run(
         kind="write",
         subject_ids=waiting.values_list("pk", flat=True)[:limit],
@@ -25,9 +34,16 @@ def start_writing(*, endpoint: Endpoint, limit: int | None = None, user: User | 
     )
 
 
-def start_assessing(*, endpoint: Endpoint, limit: int | None = None, user: User | None = None) -> Run:
+def start_assessing(
+    *,
+    endpoint: Endpoint,
+    limit: int | None = None,
+    among: Collection[int] | None = None,
+    user: User | None = None,
+) -> Run:
     """Queues every candidate that no judge has read yet."""
     waiting = Candidate.objects.filter(assessment=None).order_by("pk")
+    waiting = made_from(among, waiting, "prompt__reconstruction__source_prompt")
     return start_run(
         kind="assess",
         subject_ids=waiting.values_list("pk", flat=True)[:limit],
@@ -37,7 +53,9 @@ def start_assessing(*, endpoint: Endpoint, limit: int | None = None, user: User 
     )
 
 
-def start_selecting(*, limit: int | None = None, user: User | None = None) -> Run:
+def start_selecting(
+    *, limit: int | None = None, among: Collection[int] | None = None, user: User | None = None
+) -> Run:
     """Queues every rubric with an assessed candidate and no demonstration."""
     chosen = Candidate.objects.filter(demonstration=True).values("rubric")
     waiting = (
@@ -46,6 +64,7 @@ def start_selecting(*, limit: int | None = None, user: User | None = None) -> Ru
         .order_by("pk")
         .distinct()
     )
+    waiting = made_from(among, waiting, "prompt__reconstruction__source_prompt")
     return start_run(
         kind="select",
         subject_ids=waiting.values_list("pk", flat=True)[:limit],

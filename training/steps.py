@@ -11,10 +11,11 @@ from typing import Any
 from django.db import connection
 from django.utils import timezone
 
+from curation.models import CorpusPrompt
 from llm.asking import ask
 from llm.engine.steps import Step, register
 from llm.text import count_characters
-from llm.types import Chat, Completion, ModelError, SamplingParams, UnusableReplyError
+from llm.types import Chat, Completion, ModelError, RefusedError, SamplingParams, UnusableReplyError
 from rubrics.judging import AssessmentOutcome, assess_response
 from rubrics.models import Assessment
 from rubrics.models import Rubric as RubricRow
@@ -26,6 +27,8 @@ from training.writing import candidate_request
 
 WRITING_SAMPLING = SamplingParams(temperature=0.7, top_p=0.8, max_tokens=4096)
 """The paper's decoding for writers (4.1) and its response limit (B.2); ours to use them for candidates."""
+
+NO_CANDIDATES = "no candidates: "
 
 JUDGING_SAMPLING = SamplingParams(temperature=0.1, top_p=0.8)
 """Ours: near to greedy, so that a judgement is steady, but not so that asking again cannot help."""
@@ -53,12 +56,26 @@ class WriteStep(Step[RubricPrompt, list[tuple[str, Completion]]]):
             candidate_request(subject.request, subject.rubric, index, WRITING_SAMPLING)
             for index in range(CANDIDATES_PER_PROMPT)
         ]
-        return await asyncio.gather(*(ask(chat, request, str, allow_cut=True) for request in requests))
+        answers = await asyncio.gather(
+            *(ask(chat, request, str, allow_cut=True) for request in requests), return_exceptions=True
+        )
+        # All five have ended by now: one that fails must not leave the others asking behind its back.
+        for answer in answers:
+            if isinstance(answer, BaseException):
+                raise answer
+        return [answer for answer in answers if not isinstance(answer, BaseException)]
 
     def store(self, results: Sequence[tuple[int, list[tuple[str, Completion]]]]) -> None:
+        written = set(
+            Candidate.objects.filter(rubric__in=[pk for pk, _ in results]).values_list("rubric", flat=True)
+        )
+        results = [(pk, answers) for pk, answers in results if pk not in written]
         prompts = dict(
             RubricRow.objects.filter(pk__in=[pk for pk, _ in results]).values_list("pk", "prompt_id")
         )
+        CorpusPrompt.objects.filter(
+            pk__in=prompts.values(), excluded_because__startswith=NO_CANDIDATES
+        ).update(excluded_because="")
         Candidate.objects.bulk_create(
             Candidate(
                 prompt_id=prompts[rubric_id],
@@ -75,9 +92,9 @@ class WriteStep(Step[RubricPrompt, list[tuple[str, Completion]]]):
 
     def store_failures(self, failures: Sequence[tuple[int, ModelError]]) -> None:
         for rubric_id, error in failures:
-            if isinstance(error, UnusableReplyError):
+            if isinstance(error, UnusableReplyError | RefusedError):
                 row = RubricRow.objects.select_related("prompt").get(pk=rubric_id)
-                row.prompt.excluded_because = f"no candidates: {error}"
+                row.prompt.excluded_because = f"{NO_CANDIDATES}{error}"
                 row.prompt.save(update_fields=["excluded_because"])
 
 
@@ -110,6 +127,10 @@ class AssessStep(Step[RubricResponse, AssessmentOutcome]):
             row.assessment = _assessment(row, outcomes[row.pk])
         Assessment.objects.bulk_create([row.assessment for row in rows if row.assessment])
         Candidate.objects.bulk_update(rows, ["assessment"])
+        # A choice made before every candidate was read is open again.
+        Candidate.objects.filter(rubric__in={row.rubric_id for row in rows}, demonstration=True).update(
+            demonstration=False, selection_reason=""
+        )
 
 
 def _assessment(row: Candidate, outcome: AssessmentOutcome) -> Assessment:

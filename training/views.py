@@ -105,7 +105,7 @@ def snapshot(request: PageRequest, pk: int) -> HttpResponse:
     context = {
         "snapshot": row,
         "manifest": row.manifest,
-        "live": row.state in ("pending", "writing"),
+        "live": row.state == "pending" and row.run is not None and row.run.state in ("running", "paused"),
         "left_out": left_out[: selectors.LISTED_LEFT_OUT],
         "left_out_more": max(len(left_out) - selectors.LISTED_LEFT_OUT, 0),
     }

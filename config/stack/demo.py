@@ -190,5 +190,5 @@ def _wait_for_model(server: Child, address: str) -> None:
 def _show(address: str, passwords: dict[str, str]) -> None:
     lines = [f"Open  {address}", "", "Sign in as one of"]
     lines += [f"  {role:<12} {password}" for role, password in passwords.items()]
-    lines += ["", f"{LEFT_FOR_PEOPLE} reconstructions wait for your review.", "Ctrl-C stops everything."]
+    lines += ["", "The home page shows what waits for a person.", "Ctrl-C stops everything."]
     console.print(Panel("\n".join(lines), title="Writer-R1 Workbench", expand=False), highlight=False)

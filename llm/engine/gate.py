@@ -127,7 +127,9 @@ class Gate:
         # One poisonous request is its own trouble; a server that nobody reaches is everyone's.
         widespread = isinstance(error, UnreachableError) or len(self._failing_keys) >= 3
         failing = now - self._failing_since
-        if widespread and (isinstance(error, SlowAnswerError) or failing >= GIVE_UP_SECONDS):
+        # Slow for all: nobody was answered in the time that this call waited.
+        silent = isinstance(error, SlowAnswerError) and now - self.last_answer_at >= 0.9 * error.waited
+        if widespread and (silent or failing >= GIVE_UP_SECONDS):
             self.close(f"Nothing gets through: {error}")
             raise HeldBackError from error
         return widespread and failing >= OUTAGE_SECONDS

@@ -9,7 +9,7 @@ from django.db import connection, transaction
 from django.db.models import F
 
 from llm.engine.chat import NewCall
-from llm.models import Completion, Run
+from llm.models import Completion, Endpoint, Run
 from llm.types import ChatRequest
 from llm.types import Completion as CompletionValue
 
@@ -22,15 +22,13 @@ def find_calls(keys: Sequence[str]) -> Mapping[str, CompletionValue]:
     return {row.key: row.value() for row in rows}
 
 
-def store_calls(
-    run_id: int, endpoint_id: int, model: str, calls: Sequence[NewCall]
-) -> Sequence[CompletionValue]:
+def store_calls(run_id: int, endpoint: Endpoint, calls: Sequence[NewCall]) -> Sequence[CompletionValue]:
     """Stores answered calls and counts them on the run; safe to repeat.
 
     Where another worker stored an answer to the same question first, that answer is the one returned:
     two rows never tell two stories about one key.
     """
-    rows = {call.key: _row(call, run_id, endpoint_id, model) for call in calls}
+    rows = {call.key: _row(call, run_id, endpoint) for call in calls}
     with transaction.atomic():
         inserted = _insert(list(rows.values()))
         new = [rows[key] for key in inserted]
@@ -63,14 +61,14 @@ def _insert(rows: Sequence[Completion]) -> list[str]:
         return [key for (key,) in cursor.fetchall()]
 
 
-def _row(call: NewCall, run_id: int, endpoint_id: int, model: str) -> Completion:
+def _row(call: NewCall, run_id: int, endpoint: Endpoint) -> Completion:
     return Completion(
         key=call.key,
-        endpoint_id=endpoint_id,
+        endpoint=endpoint,
         run_id=run_id,
         template=call.request.template,
-        request=request_as_json(call.request),
-        model=model,
+        request={**request_as_json(call.request), "extra_body": endpoint.extra_body},
+        model=endpoint.model,
         resolved_model=call.reply.resolved_model,
         text=call.reply.text,
         finish_reason=call.reply.finish_reason,

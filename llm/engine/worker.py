@@ -113,6 +113,9 @@ async def work_on_run(run_id: int, stop: threading.Event | None = None) -> bool:
         worker = RunWork(run, holder, database, stop or threading.Event())
         try:
             await worker.work()
+        except Exception as error:
+            worker.gate.close(f"The worker failed ({type(error).__name__}); its log says more")
+            raise
         finally:
             await database(queue.leave_run, run_id, holder, worker.gate.closed_because)
         return True
@@ -208,9 +211,7 @@ class RunWork:
 
     async def _store(self, calls: Sequence[NewCall]) -> Sequence[Completion]:
         assert self.run.endpoint is not None
-        stored: Sequence[Completion] = await self.database(
-            store_calls, self.run.pk, self.run.endpoint.pk, self.run.endpoint.model, calls
-        )
+        stored: Sequence[Completion] = await self.database(store_calls, self.run.pk, self.run.endpoint, calls)
         self.calls += len(calls)
         self.tokens += sum(call.reply.completion_tokens for call in calls)
         return stored
@@ -230,7 +231,12 @@ class RunWork:
                 await asyncio.sleep(every / 10)
                 if self.stop.is_set():
                     self.gate.close()
-            if not await self._report():
+            try:
+                goes_on = await self._report()
+            except Exception:
+                logger.exception("the heartbeat of run %s failed", self.run.pk)
+                goes_on = False
+            if not goes_on:
                 self.gate.close()
 
     async def _report(self) -> bool:

@@ -310,3 +310,46 @@ def test_an_item_is_in_a_run_once() -> None:
     RunItem.objects.create(run=run, subject_id=1)
     with pytest.raises(IntegrityError):
         RunItem.objects.create(run=run, subject_id=1)
+
+
+def test_a_subject_that_waits_in_an_unfinished_run_is_not_queued_twice(server: SimulatedServer) -> None:
+    endpoint = server.endpoint()
+    first = start_run(kind="test-two-calls", subject_ids=[1, 2, 3], endpoint=endpoint)
+    second = start_run(kind="test-two-calls", subject_ids=[2, 3, 4], endpoint=endpoint)
+    assert list(second.items.values_list("subject_id", flat=True)) == [4]
+    work(first)
+    third = start_run(kind="test-two-calls", subject_ids=[2, 3, 4], endpoint=endpoint)
+    assert list(third.items.values_list("subject_id", flat=True)) == [2, 3]
+
+
+def test_a_cancelled_run_is_not_set_going_by_a_retry(server: SimulatedServer) -> None:
+    run = work(start_run(kind="test-moody", subject_ids=[4], endpoint=server.endpoint()))
+    run.state = Run.State.CANCELLED
+    run.save()
+    assert retry_failed(run_id=run.pk) == 0
+    run.refresh_from_db()
+    assert run.state == Run.State.CANCELLED
+
+
+def test_what_is_sent_with_every_call_is_part_of_the_question(server: SimulatedServer) -> None:
+    endpoint = server.endpoint()
+    work(start_run(kind="test-two-calls", subject_ids=[1], endpoint=endpoint))
+    endpoint.extra_body = {"chat_template_kwargs": {"enable_thinking": False}}
+    endpoint.save()
+    again = work(start_run(kind="test-two-calls", subject_ids=[1], endpoint=endpoint))
+    assert (again.calls, again.replayed) == (2, 0)
+    assert Completion.objects.filter(run=again, request__extra_body=endpoint.extra_body).count() == 2
+
+
+def test_a_step_that_cannot_load_pauses_its_run(
+    server: SimulatedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(self: TwoCalls, subject_ids: Sequence[int]) -> Mapping[int, int]:
+        raise ValueError("a row that cannot be read")
+
+    monkeypatch.setattr(TwoCalls, "load", broken)
+    run = start_run(kind="test-two-calls", subject_ids=[1], endpoint=server.endpoint())
+    with pytest.raises(ValueError):
+        asyncio.run(work_on_run(run.pk))
+    run.refresh_from_db()
+    assert (run.state, run.notice) == (Run.State.PAUSED, "The worker failed (ValueError); its log says more")

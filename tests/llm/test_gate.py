@@ -142,3 +142,17 @@ async def test_no_more_calls_at_once_than_the_limit() -> None:
     await asyncio.gather(*(call() for _ in range(20)))
     assert most == 3
     assert gate.in_flight == 0
+
+
+def test_slow_calls_do_not_stop_a_server_that_answers_others() -> None:
+    clock = Clock()
+    gate = Gate(5, clock)
+    clock.now += 600
+    gate.answered()
+    clock.now += 5
+    for key in "abcd":
+        gate.failed(key, SlowAnswerError("slow", waited=600.0), 0)
+    assert not gate.closed
+    clock.now += 600
+    with pytest.raises(HeldBackError):
+        gate.failed("e", SlowAnswerError("slow", waited=600.0), 0)

@@ -12,10 +12,11 @@ from django.core.management.base import BaseCommand, CommandError
 from curation.automatic import review_automatically
 from curation.management.commands.import_prompts import import_file
 from curation.models import Reconstruction, ScreeningSample, Source
-from curation.services import start_filtering, start_reconstruction
+from curation.services import start_filtering, start_reconstruction, usable_source_prompts
 from llm.commands import endpoint_named, positive
 from llm.models import Run
 from llm.progress import console, follow
+from llm.services import continue_run
 from rubrics.services import start_mining
 from training.corpora import SFT_SHARE
 from training.models import CorpusSnapshot
@@ -58,33 +59,49 @@ class Command(BaseCommand):
         self.here = options["here"]
 
         import_file(options["path"], name, options["field"])
+        source = Source.objects.get(name=name)
+        among = usable_source_prompts(source=source, limit=options["limit"])
+        self._finish("reconstruct")
         self._follow(
             start_reconstruction(
                 endpoint=endpoint,
                 per_source=options["per_source"],
                 seed=options["seed"],
                 limit=options["limit"],
-                source=Source.objects.get(name=name),
+                source=source,
             )
         )
         if not ScreeningSample.objects.exists():
             console.print("No benchmark samples are imported: nothing can be found to overlap.")
-        self._follow(start_filtering())
-        self._review(options)
-        self._follow(start_mining(endpoint=endpoint))
-        self._follow(start_writing(endpoint=writer))
-        self._follow(start_assessing(endpoint=judge))
-        self._follow(start_selecting())
+        self._finish("filter")
+        self._follow(start_filtering(among=among))
+        self._review(options, among)
+        self._finish("mine")
+        self._follow(start_mining(endpoint=endpoint, among=among))
+        self._finish("write")
+        self._follow(start_writing(endpoint=writer, among=among))
+        self._finish("assess")
+        self._follow(start_assessing(endpoint=judge, among=among))
+        self._finish("select")
+        self._follow(start_selecting(among=among))
         self._export(name, options["seed"], options["sft_share"])
+
+    def _finish(self, kind: str) -> None:
+        """A run that was broken off is finished first: a new one leaves its subjects to it."""
+        unfinished = Run.objects.filter(kind=kind, state__in=[Run.State.RUNNING, Run.State.PAUSED])
+        for run in unfinished.order_by("pk"):
+            continue_run(run_id=run.pk)
+            self._follow(Run.objects.get(pk=run.pk))
 
     def _follow(self, run: Run) -> None:
         follow(run, here=self.here)
 
-    def _review(self, options: dict[str, Any]) -> None:
+    def _review(self, options: dict[str, Any], among: list[int]) -> None:
         if options["review_automatically"]:
-            accepted = review_automatically(leave_for_people=options["leave_for_people"])
+            accepted = review_automatically(leave_for_people=options["leave_for_people"], among=among)
             console.print(f"Automatic review: {accepted} accepted, none of them read by a person")
-        waiting = Reconstruction.objects.filter(state=Reconstruction.State.IN_REVIEW).count()
+        in_review = Reconstruction.objects.filter(state=Reconstruction.State.IN_REVIEW)
+        waiting = in_review.filter(source_prompt__in=among).count()
         if waiting:
             console.print(f"{waiting} reconstructions wait for a person's review; run this again afterwards")
 

@@ -23,6 +23,7 @@ class Command(StageCommand):
     needs_endpoint = False
 
     def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.set_defaults(workers=1)
         parser.add_argument("name", help="name of the snapshot; it must be new")
         parser.add_argument("--seed", type=int, default=0, help="seed of the SFT/RL split")
         parser.add_argument("--sft-share", type=Fraction, default=SFT_SHARE, help="e.g. 15/19, the paper's")
