@@ -41,9 +41,14 @@ def run_demo() -> int:
         signal.signal(ending, _as_ctrl_c)
     try:
         with _only_one(), ExitStack() as stack:
-            _run(stack)
+            try:
+                _run(stack)
+            except KeyboardInterrupt:
+                console.print()
+                _say("Stopping (calls in flight have 20 seconds to finish)")
+                raise
     except KeyboardInterrupt:
-        console.print("\nStopped. `make demo` goes on from here; `make clean` removes everything.")
+        console.print("Stopped. `make demo` goes on from here; `make clean` removes everything.")
         return 0
     except (ServiceError, AlreadyRunningError) as error:
         console.print(str(error), style="red", markup=False)
@@ -69,6 +74,8 @@ def _run(stack: ExitStack) -> None:
         "worker",
         _python("celery", "-A", "config", "worker", "--pool", "threads", "-c", "4"),
         LOGS / "worker.log",
+        # Asked to stop, it finishes its calls; without the database it would wait for it.
+        death_signal=signal.SIGKILL,
     )
     worker.start()
     stack.callback(worker.stop)

@@ -41,13 +41,17 @@ def end_with_parent(stop_signal: signal.Signals = signal.SIGTERM) -> None:
 
 @dataclass
 class Child:
-    """One service. Started in a session of its own, so that Ctrl-C reaches it only through `stop`."""
+    """One service. Started in a session of its own, so that Ctrl-C reaches it only through `stop`.
+
+    `stop` sends `stop_signal`; the death of this process sends `death_signal`, or else the same.
+    """
 
     name: str
     command: Sequence[str]
     log: Path
     environment: Mapping[str, str] = field(default_factory=dict)
     stop_signal: signal.Signals = signal.SIGTERM
+    death_signal: signal.Signals | None = None
     process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -61,7 +65,7 @@ class Child:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
                 # Children are started before any thread.
-                preexec_fn=lambda: end_with_parent(self.stop_signal),  # noqa: PLW1509
+                preexec_fn=lambda: end_with_parent(self.death_signal or self.stop_signal),  # noqa: PLW1509
             )
 
     @property
