@@ -122,7 +122,7 @@ def candidate_scores(candidate: Candidate) -> list[CandidateScore]:
             float(each["score"]),
             float(each["maximum"] or 0),
             str(each.get("comment", "")),
-            float(each["score"]) / float(each["maximum"] or 0) if each["maximum"] else 0.0,
+            float(each["score"]) / float(each["maximum"]) if each["maximum"] else 0.0,
         )
         for each in candidate.assessment.items
     ]
