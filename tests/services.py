@@ -14,9 +14,13 @@ from pathlib import Path
 
 import psycopg
 
+from config.stack import paths
 from config.stack.services import DATABASE, services
 
 _stack = contextlib.ExitStack()
+
+INSTALLED = paths.STATE
+"""Where environments and the model are, read before the tests are given a state folder of their own."""
 
 
 def _start() -> None:
