@@ -15,7 +15,7 @@ from django.db.models import Model, QuerySet
 from curation.jsonl import PromptLine, Refusal, read_prompts
 from curation.languages import UNDETERMINED, detect_language
 from curation.models import Reconstruction, ScreeningSample, Source, SourcePrompt
-from curation.reconstruction import MAX_SOURCE_SEGMENTS, Strategy, plan_strategies
+from curation.reconstruction import MAX_SOURCE_SEGMENTS, Strategy, exceeds_source_limit, plan_strategies
 from llm.models import Endpoint, Run
 from llm.services import start_run
 from llm.text import count_characters, count_segments
@@ -136,7 +136,7 @@ def _row(digest: str, entry: PromptLine, source: Source, report: ImportReport) -
     if language == UNDETERMINED:
         report.note(entry.line, "its language could not be told; kept as 'und'")
     excluded = ""
-    if segments > MAX_SOURCE_SEGMENTS:
+    if exceeds_source_limit(entry.text):
         excluded = f"{segments:,} segments: sources over {MAX_SOURCE_SEGMENTS:,} are left out"
         report.note(entry.line, excluded)
     return SourcePrompt(
