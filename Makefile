@@ -16,7 +16,7 @@ export HYPOTHESIS_STORAGE_DIRECTORY := $(STATE)/cache/hypothesis
 .PHONY: help env env-test demo test test-models check lint types contracts migrations recipes images bench clean
 
 help:
-	@echo "make demo         the whole stack on this machine, with examples (first time: about ten minutes)"
+	@echo "make demo         the whole stack on this machine, with examples (first time: ten to thirty minutes)"
 	@echo "make test         lint, types, contracts, migrations, image recipes, and all tests but those on a real model"
 	@echo "make test-models  the whole way on a real model, on the CPU"
 	@echo "make bench        measurements, kept in benchmarks/results/"

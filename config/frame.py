@@ -14,6 +14,7 @@ from llm.access import Role, roles_of
 
 ANNOTATING = frozenset({Role.ANNOTATOR, Role.RESEARCHER})
 RESEARCH = frozenset({Role.RESEARCHER})
+EVERYBODY = frozenset(Role)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +32,24 @@ RAIL = (
     Place("sources", "Sources", RESEARCH, "Prompts"),
     Place("source-prompts", "Source prompts", RESEARCH, "Prompts"),
     Place("reconstructions", "Reconstructions", RESEARCH, "Prompts"),
+    Place("screening", "Screening", RESEARCH, "Prompts"),
     Place("corpus-prompts", "Corpus prompts", RESEARCH, "Prompts"),
     Place("review", "Review", ANNOTATING, "Review"),
     Place("my-work", "My work", ANNOTATING, "Review"),
+    Place("adjudication", "Adjudication", RESEARCH, "Review"),
+    Place("flags", "Flags", RESEARCH, "Review"),
+    Place("quality", "Quality", RESEARCH, "Review"),
     Place("rubrics", "Rubrics", RESEARCH, "Corpus"),
     Place("candidates", "Candidates", RESEARCH, "Corpus"),
     Place("snapshots", "Corpora", RESEARCH, "Corpus"),
     Place("runs", "Runs", RESEARCH, "Work"),
+    Place("imports", "Imports", RESEARCH, "Work"),
+    Place("exports", "Exports", RESEARCH, "Work"),
     Place("endpoints", "Endpoints", RESEARCH, "Work"),
+    Place("history", "History", RESEARCH, "Work"),
+    Place("policy", "Settings", RESEARCH, "Work"),
     Place("my-study", "My study", frozenset({Role.EXPERT}), "Study"),
+    Place("my-tokens", "My tokens", EVERYBODY, "Account"),
 )
 
 PARENTS: Mapping[str, str] = {
@@ -50,7 +60,24 @@ PARENTS: Mapping[str, str] = {
     "review-item": "review",
     "review-skip": "review",
     "review-lease": "review",
+    "review-flag": "review",
+    "review-undo": "review",
+    "review-draft": "review",
+    "review-hints": "review",
+    "my-keys": "review",
     "my-review": "my-work",
+    "adjudication-item": "adjudication",
+    "flag-put-back": "flags",
+    "review-withdraw": "reconstructions",
+    "bulk": "reconstructions",
+    "import": "imports",
+    "import-new": "imports",
+    "import-start": "imports",
+    "import-discard": "imports",
+    "export": "exports",
+    "export-file": "exports",
+    "token-revoke": "my-tokens",
+    "screening-item": "screening",
     "rubric": "rubrics",
     "candidate": "candidates",
     "snapshot": "snapshots",

@@ -71,6 +71,14 @@ class Overview:
     live: bool
 
 
+WAITING_FOR_PEOPLE = (
+    ("in_review", "reconstructions to review", "review"),
+    ("disputed", "disagreements to settle", "adjudication"),
+    ("flagged", "flagged items", "flags"),
+)
+"""States in which a person has to do something: what, and where."""
+
+
 def _to(route: str, **query: str) -> str:
     return reverse(route) + (f"?{urlencode(query)}" if query else "")
 
@@ -124,20 +132,31 @@ def reconstruction_stages(states: Mapping[str, int]) -> tuple[Stage, ...]:
             _reconstructions(screened, "came to review", reached="screening"),
             _reconstructions(states["accepted"], "accepted", state="accepted"),
             (_reconstructions(states["rejected"], "rejected", state="rejected"),),
-            (_reconstructions(states["in_review"], "to be reviewed", state="in_review"),),
+            (
+                _reconstructions(states["in_review"], "to be reviewed", state="in_review"),
+                _reconstructions(states["disputed"], "to be adjudicated", state="disputed"),
+                _reconstructions(states["flagged"], "put aside", state="flagged"),
+            ),
         ),
     )
 
 
 def prompt_stage() -> Stage:
-    kept = CorpusPrompt.objects.filter(excluded_because="")
-    total, unexcluded = CorpusPrompt.objects.count(), kept.count()
+    standing = CorpusPrompt.objects.filter(withdrawn_at=None)
+    kept = standing.filter(excluded_because="")
+    total, unexcluded = standing.count(), kept.count()
     ready = kept.filter(Exists(Rubric.objects.filter(prompt=OuterRef("pk")))).count()
     return Stage(
         "Corpus prompts",
-        Tally(total, "accepted", _to("corpus-prompts")),
+        Tally(total, "accepted", _to("corpus-prompts", acceptance="standing")),
         Tally(ready, "with a rubric", _to("corpus-prompts", excluded="no", rubric="yes")),
-        (Tally(total - unexcluded, "excluded", _to("corpus-prompts", excluded="yes")),),
+        (
+            Tally(
+                total - unexcluded,
+                "excluded",
+                _to("corpus-prompts", excluded="yes", acceptance="standing"),
+            ),
+        ),
         (Tally(unexcluded - ready, "without a rubric", _to("corpus-prompts", excluded="no", rubric="no")),),
     )
 
@@ -202,12 +221,16 @@ def _activities() -> dict[str, list[Activity]]:
     return found
 
 
-def _attention(reviews: int) -> tuple[Errand, ...]:
+def _attention(states: Mapping[str, int]) -> tuple[Errand, ...]:
     failed = RunItem.objects.filter(state=RunItem.State.FAILED).order_by("run")
     paused = Run.objects.filter(state=Run.State.PAUSED)
     broken = CorpusSnapshot.objects.filter(state=CorpusSnapshot.State.FAILED)
     return (
-        *([Errand("reconstructions to review", reverse("review"), reviews)] if reviews else []),
+        *(
+            Errand(label, reverse(route), states[state])
+            for state, label, route in WAITING_FOR_PEOPLE
+            if states[state]
+        ),
         *(
             Errand(f"failed items in run {run_id}", _to_run(run_id, state="failed"), count)
             for run_id, count in failed.values_list("run").annotate(Count("pk"))
@@ -240,6 +263,6 @@ def overview() -> Overview:
             replace(stage, activity=tuple(run for kind in stage.kinds for run in working.get(kind, [])))
             for stage in stages
         ),
-        _attention(states["in_review"]),
+        _attention(states),
         bool(working),
     )

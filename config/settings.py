@@ -18,6 +18,7 @@ INSTALLED_APPS = [
     "config.apps.WorkbenchConfig",
     "llm.apps.LlmConfig",
     "curation.apps.CurationConfig",
+    "curation.api.apps.ApiConfig",
     "rubrics.apps.RubricsConfig",
     "training.apps.TrainingConfig",
     "evaluation.apps.EvaluationConfig",
@@ -25,11 +26,15 @@ INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
+    "django.contrib.postgres",
     "django.contrib.humanize",
     "django.contrib.staticfiles",
     "django_htmx",
     "template_partials",
     "csp",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
 ]
 
 MIDDLEWARE = [
@@ -124,6 +129,33 @@ if ENVIRONMENT.production:
     SECURE_HSTS_SECONDS = 31_536_000
     SECURE_HSTS_INCLUDE_SUBDOMAINS = True
     SECURE_HSTS_PRELOAD = True
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "curation.api.authentication.TokenAuthentication",
+        "rest_framework.authentication.SessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["curation.api.permissions.HasRole"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["curation.api.parsers.BoundedJSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "curation.api.problems.answer",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": f"{SITE_NAME}: API",
+    "VERSION": "1",
+    "DESCRIPTION": "The curation room for programs. Make a token under 'My tokens'; docs/api.md is a way in.",
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "ENUM_NAME_OVERRIDES": {
+        "ExportKind": "curation.models.ExportFile.Kind",
+        "ImportKind": "curation.models.ImportFile.Kind",
+        "FileState": "curation.models.ExportFile.State",
+        "ReconstructionState": "curation.models.Reconstruction.State",
+        "RunState": "llm.models.Run.State",
+    },
+}
 
 CELERY_BROKER_URL = ENVIRONMENT.broker_url
 CELERY_TASK_IGNORE_RESULT = True

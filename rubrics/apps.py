@@ -5,4 +5,5 @@ class RubricsConfig(AppConfig):
     name = "rubrics"
 
     def ready(self) -> None:
-        import rubrics.steps  # noqa: F401  (registers the steps)
+        import rubrics.lineage
+        import rubrics.steps  # noqa: F401  (both register)

@@ -48,7 +48,8 @@ class MineStep(Step[str, MiningOutcome]):
                 digest=outcome.rubric.digest,
             )
             self._keep(prompt_id, outcome.trace, rubric=rubric)
-        CorpusPrompt.objects.filter(pk__in=[pk for pk, _ in results]).update(excluded_because="")
+        prompts = CorpusPrompt.objects.filter(pk__in=[pk for pk, _ in results])
+        prompts.filter(withdrawn_at__isnull=True).update(excluded_because="")
 
     def store_failures(self, failures: Sequence[tuple[int, ModelError]]) -> None:
         """Unusable replies and refusals exclude the prompt; an outage does not."""
@@ -56,7 +57,8 @@ class MineStep(Step[str, MiningOutcome]):
             if isinstance(error, MiningFailedError | RefusedError):
                 trace = error.trace if isinstance(error, MiningFailedError) else Trace()
                 self._keep(prompt_id, trace, failure=str(error))
-                CorpusPrompt.objects.filter(pk=prompt_id).update(excluded_because=f"no rubric: {error}")
+                prompt = CorpusPrompt.objects.filter(pk=prompt_id, withdrawn_at__isnull=True)
+                prompt.update(excluded_because=f"no rubric: {error}")
 
     def _keep(self, prompt_id: int, trace: Trace, rubric: Rubric | None = None, failure: str = "") -> None:
         row = MiningTrace.objects.create(

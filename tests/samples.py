@@ -19,6 +19,7 @@ from curation.models import (
     Reconstruction,
     ReconstructionDraft,
     Review,
+    ReviewSlot,
     ScreeningMatch,
     ScreeningSample,
     Source,
@@ -73,7 +74,8 @@ def reconstruction(
     state: str = "in_review", text: str = ENGLISH, language: str = "en", **fields: Any
 ) -> Reconstruction:
     written = "" if state in ("planned", "failed") else text
-    return Reconstruction.objects.create(
+    wanted = fields.pop("wanted_reviews", 1 if state in ("in_review", "flagged", "disputed") else 0)
+    item = Reconstruction.objects.create(
         source_prompt=fields.pop("of", None) or source_prompt(language=language),
         index=fields.pop("index", 0),
         strategy=fields.pop("strategy", "length_recovery"),
@@ -82,8 +84,13 @@ def reconstruction(
         language=language if written else "",
         characters=len(written),
         segments=len(written.split()),
+        wanted_reviews=wanted,
         **fields,
     )
+    if state in ("in_review", "flagged"):
+        for number in range(wanted):
+            ReviewSlot.objects.create(reconstruction=item, number=number, suspended=state == "flagged")
+    return item
 
 
 def endpoint(name: str = "writer") -> Endpoint:
@@ -312,13 +319,18 @@ def pages(rows: dict[str, Any]) -> Iterator[str]:
     for name in (
         *("home", "run-start", "runs", "endpoints", "endpoint-new", "sources", "source-prompts"),
         *("reconstructions", "review", "my-work", "rubrics", "corpus-prompts", "candidates"),
-        *("snapshots", "snapshot-new", "my-study"),
+        *("snapshots", "snapshot-new", "my-study", "imports", "import-new", "exports", "adjudication"),
+        *("flags", "quality", "history", "policy", "my-tokens", "my-keys", "screening"),
     ):
         yield reverse(name)
     for name in ("source", "source-prompt", "reconstruction", "corpus-prompt", "rubric", "candidate"):
         yield reverse(name, args=[rows[name].pk])
     for name in ("snapshot", "run", "endpoint", "call"):
         yield reverse(name, args=[rows[name].pk])
+    disputed = Reconstruction.objects.filter(state="disputed").values_list("pk", flat=True)
+    yield reverse("adjudication-item", args=[disputed[0]])
+    yield reverse("screening-item", args=[rows["reconstruction"].pk])
+    yield reverse("review-withdraw", args=[rows["review"].pk])
     yield reverse("endpoint-edit", args=[rows["endpoint"].pk])
     yield reverse("corpus-prompt", args=[rows["failed-prompt"].pk])
     yield reverse(

@@ -5,4 +5,5 @@ class TrainingConfig(AppConfig):
     name = "training"
 
     def ready(self) -> None:
-        import training.steps  # noqa: F401  (registers the steps)
+        import training.lineage
+        import training.steps  # noqa: F401  (both register)

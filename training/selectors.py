@@ -54,6 +54,14 @@ def corpus_prompt_filters() -> tuple[Filter, ...]:
             ],
         ),
         narrow_by(
+            "acceptance",
+            "Acceptance",
+            [
+                ("standing", "standing", lambda rows: rows.filter(withdrawn_at=None)),
+                ("withdrawn", "withdrawn", lambda rows: rows.exclude(withdrawn_at=None)),
+            ],
+        ),
+        narrow_by(
             "rubric",
             "Rubric",
             [

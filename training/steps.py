@@ -93,9 +93,8 @@ class WriteStep(Step[RubricPrompt, list[tuple[str, Completion]]]):
     def store_failures(self, failures: Sequence[tuple[int, ModelError]]) -> None:
         for rubric_id, error in failures:
             if isinstance(error, UnusableReplyError | RefusedError):
-                row = RubricRow.objects.select_related("prompt").get(pk=rubric_id)
-                row.prompt.excluded_because = f"{NO_CANDIDATES}{error}"
-                row.prompt.save(update_fields=["excluded_because"])
+                prompt = CorpusPrompt.objects.filter(rubrics=rubric_id, withdrawn_at__isnull=True)
+                prompt.update(excluded_because=f"{NO_CANDIDATES}{error}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from django.http import FileResponse, Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_http_methods, require_safe
 
+from curation.history import history_shown
 from curation.models import CorpusPrompt
 from llm.access import Role, role_required
 from llm.listing import listing
@@ -44,6 +45,7 @@ def corpus_prompt(request: PageRequest, pk: int) -> HttpResponse:
         "rubrics": row.rubrics.all(),
         "candidates": candidates,
         "demonstration": next((each for each in candidates if each.demonstration), None),
+        "history": history_shown(row, request.user),
         "failed_traces": row.mining_traces.exclude(failure="").prefetch_related("completions__endpoint"),
     }
     return render_page(request, "training/corpus_prompt.html", context)

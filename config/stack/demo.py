@@ -6,6 +6,7 @@ database, broker ─► migrate ─► web ─► model server ─► worker ─
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 import secrets
@@ -22,7 +23,7 @@ from rich.panel import Panel
 from config.stack import model
 from config.stack.paths import EXAMPLES, LOGS, MODEL_NAME, ROOT, STATE
 from config.stack.processes import Child, ServiceError, end_with_parent, free_port
-from config.stack.services import services
+from config.stack.services import DATABASE, services
 
 ROLES = ("annotator", "expert", "researcher")
 ENDPOINT = "demo-model"
@@ -63,6 +64,7 @@ def run_demo() -> int:
 
 def _run(stack: ExitStack) -> None:
     _say("Starting database and broker")
+    complete = STATE / f"demo-complete-{_database_name()}"
     os.environ.update(stack.enter_context(services(STATE, LOGS)))
     passwords = _set_environment()
     _manage("migrate", "--verbosity", "0")
@@ -81,7 +83,6 @@ def _run(stack: ExitStack) -> None:
     stack.callback(worker.stop)
     held_out = str(EXAMPLES / "held_out.jsonl")
     _manage("import_benchmark", held_out, "--name", "held-out", "--field", "prompt", "--id-field", "id")
-    complete = STATE / "demo-complete"
     if complete.exists():
         _say("The examples have been through the pipeline; the model server gets ready in the background")
         _show(address, passwords)
@@ -96,6 +97,12 @@ def _run(stack: ExitStack) -> None:
         _show(address, passwords)
     worker.wait()
     raise ServiceError(f"The worker ended by itself.\n{worker.log_tail()}")
+
+
+def _database_name() -> str:
+    """Tells databases apart: whether the examples are through is true of one of them."""
+    address = os.environ.get(DATABASE, "")
+    return hashlib.sha256(address.encode()).hexdigest()[:8] if address else "embedded"
 
 
 def _say(text: str) -> None:

@@ -18,9 +18,19 @@ EXCERPT = 180
 
 _TONES = {
     "good": {"done", "accepted", "accept", "pass", "demonstration", "set"},
-    "warn": {"paused", "unsure", "fallback", "cut", "not set", "automatic"},
+    "warn": {
+        "paused",
+        "unsure",
+        "fallback",
+        "cut",
+        "not set",
+        "automatic",
+        "flagged",
+        "disputed",
+        "withdrawn",
+    },
     "bad": {"failed", "rejected", "reject", "fail", "repetitive", "contaminated", "excluded"},
-    "info": {"running", "leased", "writing", "in_review", "rewritten"},
+    "info": {"running", "leased", "writing", "waiting", "in_review", "rewritten"},
 }
 _SIGNS = {"good": "✓", "warn": "!", "bad": "✕", "info": "●", "plain": "○"}
 

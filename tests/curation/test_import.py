@@ -8,8 +8,14 @@ import json
 import pytest
 
 from curation.jsonl import EmptyFileError, NotJsonLinesError
-from curation.models import ScreeningSample, Source, SourcePrompt
-from curation.services import ImportReport, import_prompts, import_screening_samples
+from curation.models import Reconstruction, ScreeningSample, Source, SourcePrompt
+from curation.services import (
+    ImportOptions,
+    ImportReport,
+    import_prompts,
+    import_screening_samples,
+    plan_reconstructions,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -118,3 +124,76 @@ def test_benchmark_samples_are_refreshed_by_id() -> None:
     assert import_screening_samples(benchmark="B", samples={"1": "one text", "2": "two"}) == 2
     assert import_screening_samples(benchmark="B", samples={"1": "one text", "2": "changed"}) == 1
     assert ScreeningSample.objects.get(external_id="2").text == "changed"
+
+
+# Reconstructions that come along
+
+
+def with_reconstructions(*rows: dict[str, object]) -> ImportReport:
+    content = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+    options = ImportOptions(text_field="prompt", reconstruction_field="better")
+    return import_prompts(file=io.BytesIO(content), file_name="r", source_name="r", options=options)
+
+
+def test_a_row_may_bring_its_own_reconstruction() -> None:
+    report = with_reconstructions({"prompt": "Write a toast.", "better": "Write a toast to \0 a lighthouse."})
+    row = Reconstruction.objects.select_related("source_prompt").get()
+    assert row.source_prompt.text == "Write a toast."
+    assert (row.index, row.strategy, row.state, row.imported) == (0, "length_aware", "rewritten", True)
+    assert (row.text, row.characters, row.segments) == ("Write a toast to  a lighthouse.", 31, 6)
+    assert (row.language, row.length_policy) == ("en", "paper")
+    assert (report.added, report.reconstructions) == (1, 1)
+    assert report.noted_lines[0].reason == "in its reconstruction, NUL characters were removed"
+    assert plan_reconstructions(per_source=1, seed=0) == [], "it counts as the one that is wanted"
+    plan_reconstructions(per_source=2, seed=0)
+    assert [r.index for r in Reconstruction.objects.order_by("index")] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("better", "note"),
+    [
+        (None, "it comes without a reconstruction: 'better' is null, not a text"),
+        (7, "it comes without a reconstruction: 'better' is a number, not a text"),
+        (" ", "it comes without a reconstruction: the text in 'better' is empty"),
+        ("Write  a\ntoast.", "its reconstruction is the request itself again; left out"),
+    ],
+)
+def test_a_reconstruction_that_is_none_costs_the_prompt_nothing(better: object, note: str) -> None:
+    report = with_reconstructions({"prompt": "Write a toast.", "better": better})
+    assert [entry.reason for entry in report.noted_lines] == [note]
+    assert (report.added, report.reconstructions, Reconstruction.objects.count()) == (1, 0, 0)
+
+
+def test_a_source_that_is_too_long_goes_in_without_its_reconstruction() -> None:
+    report = with_reconstructions({"prompt": "word " * 8_001, "better": "Write a toast."})
+    assert (report.added, report.reconstructions, Reconstruction.objects.count()) == (1, 0, 0)
+
+
+def test_a_second_reconstruction_of_the_same_text_is_left_out_and_said() -> None:
+    first = {"prompt": "Write a toast.", "better": "Write a toast to a king."}
+    report = with_reconstructions(first, {**first, "better": "Write a toast to a queen."})
+    assert report.duplicate_lines[0].reason == "the same text as line 1; its reconstruction was left out"
+    assert Reconstruction.objects.get().text == "Write a toast to a king."
+
+
+def test_an_id_field_that_is_named_is_taken_and_its_absence_noted() -> None:
+    content = line("Write a toast.", id=1, key="k1") + line("Write a speech.", id=2)
+    report = import_prompts(
+        file=io.BytesIO(content), file_name="r", source_name="r", options=ImportOptions("prompt", "key")
+    )
+    assert list(SourcePrompt.objects.order_by("line").values_list("external_id", flat=True)) == ["k1", ""]
+    assert [(entry.line, entry.reason) for entry in report.noted_lines] == [(2, "it has no id in 'key'")]
+
+
+def test_stored_values_are_those_that_django_would_store() -> None:
+    with_reconstructions({"prompt": "Write a toast.", "better": "Write a toast to a king."})
+    prompt, reconstruction = SourcePrompt.objects.get(), Reconstruction.objects.get()
+    for row in (prompt, reconstruction):
+        row.full_clean(exclude=["search"])
+        assert row.created_at is not None
+    assert reconstruction.repetition is None
+    assert not Reconstruction.objects.filter(repetition__isnull=False).exists()
+    later = SourcePrompt.objects.create(
+        source=prompt.source, line=2, text="x", digest="1" * 64, language="en", characters=1, segments=1
+    )
+    assert later.pk > prompt.pk, "keys given by COPY are taken from the sequence"

@@ -8,8 +8,21 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from curation.models import SourcePrompt
+from llm import listing
 from llm.models import Run
-from tests.samples import CHINESE, ENGLISH, candidate, corpus, reconstruction, rubric, source_prompt
+from tests.reviewing import disputed_item, flagged_item, judged, waiting_item
+from tests.samples import (
+    CHINESE,
+    ENGLISH,
+    candidate,
+    corpus,
+    reconstruction,
+    rubric,
+    run_with_items,
+    source,
+    source_prompt,
+)
 
 LISTS = (
     "sources",
@@ -138,3 +151,103 @@ def test_lists_ask_the_same_number_of_questions_however_long_they_are(
     for name in LISTS:
         with django_assert_max_num_queries(11):  # type: ignore[operator]
             research_client.get(reverse(name))
+
+
+def test_reconstructions_by_what_reviewers_said_once_it_may_be_known(research_client: Client) -> None:
+    judged(waiting_item(), "ann", "reject", task_clarity="fail")
+    disputed_item("ann", "bob")
+    open_item = waiting_item(reviews=2)
+    judged(open_item, "carl", "reject", usable_length="fail")
+    flagged_item("dora")
+    cases: list[tuple[dict[str, str], int]] = [
+        ({"failed": "any"}, 2),
+        ({"failed": "task_clarity"}, 2),
+        ({"failed": "usable_length"}, 1),
+        ({"failed": "contextual_coherence"}, 0),
+        ({"failed": "task_clarity", "state": "disputed"}, 1),
+        ({"flagged": "now"}, 1),
+        ({"flagged": "ever"}, 1),
+    ]
+    for query, count in cases:
+        assert shown(research_client, "reconstructions", **query) == count, query
+
+
+def test_reconstructions_by_reviewer_leave_out_what_somebody_still_judges_blind(
+    research_client: Client,
+) -> None:
+    reviewer = judged(waiting_item(), "ann").reviewer
+    open_item = waiting_item(reviews=2)
+    judged(open_item, "ann")
+    assert shown(research_client, "reconstructions", reviewer=reviewer.pk) == 1
+    judged(open_item, "bob")
+    assert shown(research_client, "reconstructions", reviewer=reviewer.pk) == 2
+
+
+def test_a_range_of_lengths_and_numbers_that_are_none(research_client: Client) -> None:
+    for length in (10, 20, 30):
+        reconstruction("accepted", "x" * length)
+    for query, count in (
+        ({"characters_from": "20"}, 2),
+        ({"characters_to": "20"}, 2),
+        ({"characters_from": "11", "characters_to": "29"}, 1),
+        ({"characters_from": "x", "characters_to": "-5"}, 3),
+        ({"characters_from": "99999999999999999999"}, 3),
+    ):
+        assert shown(research_client, "reconstructions", **query) == count, query
+
+
+def test_no_list_fetches_whole_texts(research_client: Client, django_assert_num_queries: object) -> None:
+    end = "the very end of it"
+    reconstruction("accepted", "word " * 2_000 + end)
+    with django_assert_num_queries(9, exact=False) as captured:  # type: ignore[operator]
+        page = research_client.get(reverse("reconstructions")).text
+    assert end not in page
+    queries = [query["sql"] for query in captured.captured_queries]
+    fetched = [sql for sql in queries if '"curation_reconstruction"' in sql]
+    assert any("LEFT(" in sql for sql in fetched)
+    assert not any('"text"' in re.sub(r"LEFT\([^)]*\)", "", sql) for sql in fetched)
+
+
+def test_past_the_counted_rows_a_list_says_more_than_and_goes_on(
+    research_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listing, "COUNTED", 100)
+    of = source()
+    SourcePrompt.objects.bulk_create(
+        SourcePrompt(
+            source=of,
+            line=number,
+            text=f"t{number}",
+            digest=str(number),
+            language="en",
+            characters=2,
+            segments=1,
+        )
+        for number in range(230)
+    )
+    keys = list(SourcePrompt.objects.order_by("pk").values_list("pk", flat=True))
+    seen: list[int] = []
+    query, pages = "?language=en", 0
+    while query:
+        page = research_client.get(reverse("source-prompts") + query).text
+        assert "more than <strong>100</strong> source prompts" in page
+        seen += [int(pk) for pk in re.findall(r'class="id" href="/source-prompts/(\d+)/"', page)]
+        found = re.search(r'rel="next" href="([^"]+)"', page)
+        query = found[1].replace("&amp;", "&") if found else ""
+        pages += 1
+    assert seen == keys
+    assert pages == 5
+    back = research_client.get(reverse("source-prompts"), {"before": keys[200]}).text
+    assert re.findall(r'class="id" href="/source-prompts/(\d+)/"', back) == [str(pk) for pk in keys[150:200]]
+
+
+def test_the_newest_first_goes_on_past_the_counted_rows_too(
+    research_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listing, "COUNTED", 50)
+    runs = [run_with_items(kind="mine", state="done").pk for _ in range(60)]
+    first = research_client.get(reverse("runs")).text
+    query = re.search(r'rel="next" href="([^"]+)"', first)
+    assert query
+    rest = research_client.get(reverse("runs") + query[1]).text
+    assert [int(pk) for pk in re.findall(r'id="run-(\d+)"', first + rest)] == sorted(runs, reverse=True)

@@ -2,58 +2,54 @@
 
 from __future__ import annotations
 
-import json
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from curation.benchmark_files import BenchmarkSamples, merge_benchmarks, read_benchmark
+from curation.rows import ImportFormatError
 from curation.services import import_screening_samples
-
-LONGEST_ID = 200
 
 
 class Command(BaseCommand):
-    help = "Imports a benchmark's samples (JSON lines), which reconstructions must not overlap with."
+    help = (
+        "Imports a benchmark's samples (JSON lines), which reconstructions must not overlap with. The "
+        "official files of WritingBench and HelloBench need no further word."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("path", type=Path)
-        parser.add_argument("--name", required=True, help="name of the benchmark")
-        parser.add_argument("--field", required=True, help="the text's field, e.g. query or instruction")
-        parser.add_argument("--id-field", default="id", help="the field that identifies a sample")
+        parser.add_argument("paths", type=Path, nargs="+", help="files of one benchmark")
+        parser.add_argument("--name", help="name of the benchmark, if it is another than the official one")
+        parser.add_argument("--field", help="the text's field, if the file has no official shape")
+        parser.add_argument("--id-field", help="the field that identifies a sample; then 'id'")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        samples = read_samples(options["path"], options["field"], options["id_field"])
-        changed = import_screening_samples(benchmark=options["name"], samples=samples)
-        self.stdout.write(f"{options['name']}: {len(samples)} samples, {changed} new or changed")
-
-
-def read_samples(path: Path, field: str, id_field: str) -> dict[str, str]:
-    """Samples by id. One that cannot be read stops the import: screening must not miss any unseen."""
-    samples: dict[str, str] = {}
-    try:
-        lines = path.read_text(encoding="utf-8-sig").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise CommandError(f"{path} cannot be read: {error}") from error
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
+        files = [
+            (path.name, read_samples(path, options["name"], options["field"], options["id_field"]))
+            for path in options["paths"]
+        ]
         try:
-            row = json.loads(line)
-            text, sample_id = row[field], str(row[id_field])
-        except json.JSONDecodeError as error:
-            raise CommandError(f"{path}, line {number}: not JSON ({error})") from error
-        except (KeyError, TypeError) as error:
-            raise CommandError(f"{path}, line {number}: no field {error}") from error
-        if not isinstance(text, str) or not text.strip():
-            raise CommandError(f"{path}, line {number}: the field {field!r} holds no text")
-        if len(sample_id) > LONGEST_ID:
-            raise CommandError(f"{path}, line {number}: the field {id_field!r} is too long to be an id")
-        if samples.setdefault(sample_id, text) != text:
-            raise CommandError(
-                f"{path}, line {number}: the id {sample_id!r} is there twice with different texts"
+            found = merge_benchmarks(files)
+        except ImportFormatError as error:
+            raise CommandError(str(error)) from error
+        name = found.shape.benchmark
+        changed = import_screening_samples(benchmark=name, samples=found.samples)
+        for file_name, each in files:
+            self.stdout.write(
+                f"{file_name}: {len(each.samples)} samples of {name}, text in '{each.shape.text_field}', "
+                f"id in '{each.shape.id_field}'"
             )
-    if not samples:
-        raise CommandError(f"{path} holds no samples")
-    return samples
+        self.stdout.write(f"{name}: {len(found.samples)} samples, {changed} new or changed")
+
+
+def read_samples(path: Path, name: str | None, field: str | None, id_field: str | None) -> BenchmarkSamples:
+    """Raises CommandError, naming file and line, for a sample that cannot be read: none may be missed."""
+    try:
+        with path.open("rb") as file:
+            return read_benchmark(file, benchmark=name, text_field=field, id_field=id_field)
+    except OSError as error:
+        raise CommandError(f"{path} cannot be read: {error.strerror}") from error
+    except ImportFormatError as error:
+        raise CommandError(f"{path}: {error}") from error

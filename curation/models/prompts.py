@@ -1,12 +1,17 @@
-"""From an imported writing request to an accepted corpus prompt."""
+"""Imported requests, their reconstructions, and the corpus prompts that come of them."""
 
 from __future__ import annotations
 
 from django.conf import settings
+from django.contrib.postgres.indexes import GinIndex
+from django.contrib.postgres.search import SearchVectorField
 from django.db import models
 
 from curation.reconstruction import Strategy
 from llm.models import Completion
+from llm.text import LengthPolicy
+
+LENGTH_POLICIES = [(policy.value, policy.value) for policy in LengthPolicy]
 
 
 class Source(models.Model):
@@ -37,12 +42,21 @@ class SourcePrompt(models.Model):
     digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the text")
     language = models.CharField(max_length=8)
     characters = models.PositiveIntegerField()
-    segments = models.PositiveIntegerField(help_text="Whitespace-delimited segments (A.1)")
+    segments = models.PositiveIntegerField(help_text="Length in the units of `length_policy`")
+    length_policy = models.CharField(max_length=8, choices=LENGTH_POLICIES, default=LengthPolicy.PAPER)
     excluded_because = models.CharField(max_length=300, blank=True)
+    duplicate_of = models.ForeignKey(
+        "self", on_delete=models.SET_NULL, null=True, blank=True, related_name="near_duplicates"
+    )
+    similarity = models.FloatField(
+        null=True, blank=True, help_text="Jaccard similarity to `duplicate_of`, from 0 to 1"
+    )
+    search = SearchVectorField(null=True, editable=False, help_text="Tokens of the text, see curation.search")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering = ("id",)
+        indexes = (GinIndex(fields=["search"], name="source_prompt_search"),)
 
     def __str__(self) -> str:
         return f"source prompt {self.pk}"
@@ -58,6 +72,8 @@ class Reconstruction(models.Model):
         REPETITIVE = "repetitive", "discarded: repetition"
         CONTAMINATED = "contaminated", "discarded: overlap with a benchmark"
         IN_REVIEW = "in_review", "waiting for review"
+        FLAGGED = "flagged", "put aside with a flag"
+        DISPUTED = "disputed", "waiting for adjudication"
         ACCEPTED = "accepted"
         REJECTED = "rejected"
 
@@ -71,10 +87,23 @@ class Reconstruction(models.Model):
     text = models.TextField(blank=True)
     language = models.CharField(max_length=8, blank=True)
     characters = models.PositiveIntegerField(default=0)
-    segments = models.PositiveIntegerField(default=0)
+    segments = models.PositiveIntegerField(default=0, help_text="Length in the units of `length_policy`")
+    length_policy = models.CharField(max_length=8, choices=LENGTH_POLICIES, default=LengthPolicy.PAPER)
+    imported = models.BooleanField(default=False, help_text="Came with its source, was not written here")
+    repetition = models.JSONField(
+        null=True, blank=True, help_text="What the repetition filter found, and where"
+    )
     overlap = models.FloatField(
         null=True, blank=True, help_text="Largest share of a benchmark sample's trigrams"
     )
+    screened_with = models.CharField(
+        max_length=300, blank=True, help_text="The tokenizer that it was screened with"
+    )
+    wanted_reviews = models.PositiveSmallIntegerField(default=0, help_text="Independent reviews asked for")
+    agreement = models.FloatField(
+        null=True, blank=True, help_text="Share of the five checks on which its reviewers agree, from 0 to 1"
+    )
+    search = SearchVectorField(null=True, editable=False, help_text="Tokens of the text, see curation.search")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -82,7 +111,18 @@ class Reconstruction(models.Model):
         constraints = (
             models.UniqueConstraint(fields=["source_prompt", "index"], name="one_reconstruction_per_place"),
         )
-        indexes = (models.Index(fields=["state", "id"]),)
+        indexes = (
+            models.Index(fields=["state", "id"]),
+            models.Index(fields=["strategy", "id"]),
+            models.Index(fields=["language", "id"]),
+            models.Index(fields=["characters", "id"]),
+            models.Index(
+                fields=["agreement", "id"],
+                condition=models.Q(state="disputed"),
+                name="disputed_by_agreement",
+            ),
+            GinIndex(fields=["search"], name="reconstruction_search"),
+        )
 
     def __str__(self) -> str:
         return f"reconstruction {self.pk}"
@@ -109,106 +149,6 @@ class ReconstructionDraft(models.Model):
         return f"{self.kind} {self.number}"
 
 
-class ScreeningSample(models.Model):
-    """A benchmark sample that candidates must not overlap with."""
-
-    benchmark = models.CharField(max_length=80)
-    external_id = models.CharField(max_length=200)
-    text = models.TextField()
-    digest = models.CharField(max_length=64)
-
-    class Meta:
-        ordering = ("benchmark", "id")
-        constraints = (
-            models.UniqueConstraint(
-                fields=["benchmark", "external_id"], name="one_sample_per_benchmark_and_id"
-            ),
-        )
-
-    def __str__(self) -> str:
-        return f"{self.benchmark} {self.external_id}"
-
-
-class ScreeningMatch(models.Model):
-    """The sample that a reconstruction shares the largest share of trigrams with, above zero."""
-
-    reconstruction = models.OneToOneField(Reconstruction, on_delete=models.CASCADE, related_name="match")
-    sample = models.ForeignKey(ScreeningSample, on_delete=models.PROTECT, related_name="+")
-    shared = models.PositiveIntegerField(help_text="Distinct trigrams shared")
-    total = models.PositiveIntegerField(help_text="Distinct trigrams of the sample")
-    tokenizer = models.CharField(max_length=120)
-
-    def __str__(self) -> str:
-        return f"{self.shared} of {self.total}"
-
-
-class Review(models.Model):
-    """One reviewer's decision on one reconstruction."""
-
-    class Decision(models.TextChoices):
-        ACCEPT = "accept"
-        REJECT = "reject"
-
-    reconstruction = models.ForeignKey(Reconstruction, on_delete=models.PROTECT, related_name="reviews")
-    reviewer = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="reviews")
-    decision = models.CharField(max_length=6, choices=Decision.choices)
-    automatic = models.BooleanField(default=False, help_text="Made by a program, not by a person")
-    created_at = models.DateTimeField(auto_now_add=True)
-
-    class Meta:
-        ordering = ("-id",)
-        constraints = (
-            models.UniqueConstraint(fields=["reconstruction", "reviewer"], name="one_review_per_reviewer"),
-        )
-
-    def __str__(self) -> str:
-        return f"{self.decision} of {self.reconstruction_id}"
-
-
-class CheckVerdict(models.Model):
-    """What a review says on one of the five checks of A.1."""
-
-    class Check(models.TextChoices):
-        TASK_CLARITY = "task_clarity", "Task clarity"
-        CONSTRAINT_CONSISTENCY = "constraint_consistency", "Intent and constraint consistency"
-        CONTEXTUAL_COHERENCE = "contextual_coherence", "Contextual coherence"
-        SUBSTANTIVE_VARIATION = "substantive_variation", "Substantive variation"
-        USABLE_LENGTH = "usable_length", "Textual integrity and usable length"
-
-    class Verdict(models.TextChoices):
-        PASS = "pass"  # noqa: S105
-        FAIL = "fail"
-        UNSURE = "unsure"
-
-    review = models.ForeignKey(Review, on_delete=models.CASCADE, related_name="verdicts")
-    check_name = models.CharField(max_length=24, choices=Check.choices)
-    verdict = models.CharField(max_length=6, choices=Verdict.choices)
-    note = models.TextField(blank=True)
-
-    class Meta:
-        ordering = ("id",)
-        constraints = (
-            models.UniqueConstraint(fields=["review", "check_name"], name="one_verdict_per_check"),
-        )
-
-    def __str__(self) -> str:
-        return f"{self.check_name}: {self.verdict}"
-
-
-class ReviewLease(models.Model):
-    """Who is reading a reconstruction, until when. One lease an item; an expired one is free to take."""
-
-    reconstruction = models.OneToOneField(Reconstruction, on_delete=models.CASCADE, related_name="lease")
-    holder = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="leases")
-    expires_at = models.DateTimeField()
-
-    class Meta:
-        indexes = (models.Index(fields=["holder", "expires_at"]),)
-
-    def __str__(self) -> str:
-        return f"{self.reconstruction_id} until {self.expires_at:%H:%M}"
-
-
 class CorpusPrompt(models.Model):
     """An accepted reconstruction: what rubrics, writers and corpora are made for."""
 
@@ -218,6 +158,9 @@ class CorpusPrompt(models.Model):
     text = models.TextField()
     language = models.CharField(max_length=8)
     excluded_because = models.TextField(blank=True, help_text="Why nothing of it is exported")
+    withdrawn_at = models.DateTimeField(
+        null=True, blank=True, help_text="When the decision that made it was withdrawn"
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

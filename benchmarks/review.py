@@ -1,0 +1,219 @@
+"""Reviewing at corpus size: many reviewers in the browser's way, on the real web application and Postgres.
+
+    python -m benchmarks.review corpus [--items 100000] [--reviewers 20] [--seconds 60]
+    python -m benchmarks.review tasks [--items 20000]
+
+`corpus`: 20 reviewers who read for a second or two, a researcher who filters the list, and a storm of claims
+at once. `tasks`: one reviewer, then ten without a pause, on tasks of two 1,500-character texts.
+Times are those of whole requests over the loopback address, so at the server they are shorter.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import random
+import re
+import sys
+import threading
+import time
+from collections import Counter
+from itertools import count
+from typing import Any
+
+from benchmarks import loads
+from benchmarks.results import keep
+
+CHECKS = (
+    "task_clarity",
+    "constraint_consistency",
+    "contextual_coherence",
+    "substantive_variation",
+    "usable_length",
+)
+VERDICTS = {f"{check}-verdict": "pass" for check in CHECKS} | {"task_clarity-note": "clear, and new"}
+ITEM = re.compile(r'id="decide"[^>]* action="/review/(\d+)/')
+HTMX = {"HX-Request": "true", "HX-Boosted": "true", "X-CSRFToken": "c" * 32}
+LISTS = (
+    "state=in_review&language=zh",
+    "strategy=length_aware&state=accepted",
+    "language=en&page=7",
+    "state=in_review&strategy=length_recovery&page=40",
+)
+
+
+class Reviewer:
+    """One signed-in person; `first` and `pairs` are the seconds that opening the room and submits took."""
+
+    def __init__(self, address: str, cookies: dict[str, str]) -> None:
+        self.address, self.cookies = address, cookies
+        self.opened: list[float] = []
+        self.pairs: list[float] = []
+        self.items: list[int] = []
+
+    async def work(self, until: float, think: tuple[float, float]) -> None:
+        import aiohttp
+
+        jar = aiohttp.CookieJar(unsafe=True)
+        async with aiohttp.ClientSession(cookies=self.cookies, cookie_jar=jar) as session:
+            page = await self._timed(session, "GET", "/review/", self.opened)
+            while time.monotonic() < until:
+                found = ITEM.search(page)
+                if found is None:
+                    return
+                pk = int(found[1])
+                self.items.append(pk)
+                if think[1]:
+                    await asyncio.sleep(random.uniform(*think))
+                form = VERDICTS | {"decision": "accept", "item": str(pk)}
+                page = await self._timed(session, "POST", f"/review/{pk}/", self.pairs, form)
+
+    async def _timed(
+        self, session: Any, method: str, path: str, times: list[float], form: dict[str, str] | None = None
+    ) -> str:
+        headers = HTMX | {"Referer": self.address} if form else {}
+        started = time.perf_counter()
+        async with session.request(method, self.address + path, data=form, headers=headers) as response:
+            page = await response.text()
+            assert response.status == 200, (response.status, page[:500])
+        times.append(time.perf_counter() - started)
+        return str(page)
+
+
+async def at_work(
+    address: str, cookies: list[dict[str, str]], seconds: float, think: tuple[float, float]
+) -> list[Reviewer]:
+    """Everybody reviews for so long, pausing for a time between the two of `think` before each submit."""
+    people = [Reviewer(address, each) for each in cookies]
+    until = time.monotonic() + seconds
+    await asyncio.gather(*(one.work(until, think) for one in people))
+    return people
+
+
+async def filter_lists(address: str, cookies: dict[str, str], seconds: float) -> list[float]:
+    """A researcher opens one filtered list after the other, a second apart; seconds that each took."""
+    import aiohttp
+
+    times: list[float] = []
+    until = time.monotonic() + seconds
+    async with aiohttp.ClientSession(cookies=cookies, cookie_jar=aiohttp.CookieJar(unsafe=True)) as session:
+        for number in count():
+            if time.monotonic() > until:
+                return times
+            started = time.perf_counter()
+            query = LISTS[number % len(LISTS)]
+            async with session.get(f"{address}/reconstructions/?{query}") as response:
+                await response.read()
+                assert response.status == 200, response.status
+            times.append(time.perf_counter() - started)
+            await asyncio.sleep(1)
+    return times
+
+
+def storm_of_claims(claims: int, people: int) -> int:
+    """So many claims by so many at once, straight at the service; how many were beyond the wanted number."""
+    from django.contrib.auth.models import User
+    from django.db import connection
+
+    from curation.review import claim_next, release
+
+    users = list(User.objects.filter(username__startswith="reviewer-")[:people])
+    holding: Counter[int] = Counter()
+    beyond: list[int] = []
+    lock = threading.Lock()
+    numbers = iter(range(claims))
+
+    def claim(user: User) -> None:
+        while True:
+            with lock:
+                if next(numbers, None) is None:
+                    break
+            slot = claim_next(reviewer=user)
+            assert slot is not None
+            pk, wanted = slot.reconstruction_id, slot.reconstruction.wanted_reviews
+            with lock:
+                holding[pk] += 1
+                beyond.extend([pk] if holding[pk] > wanted else [])
+            with lock:
+                holding[pk] -= 1
+            release(reviewer=user, reconstruction_id=pk)
+        connection.close()
+
+    threads = [threading.Thread(target=claim, args=(user,)) for user in users]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return len(beyond)
+
+
+def corpus(items: int, people: int, seconds: float) -> dict[str, Any]:
+    """The figures of reviewers at work on a large corpus."""
+    loads.fill(items, 3_000)
+    cookies, researcher = loads.reviewers(people), loads.researcher()
+    beyond = storm_of_claims(10_000, people)
+    with loads.web_application(workers=2, threads=8) as address:
+
+        async def together() -> tuple[list[Reviewer], list[float]]:
+            work = at_work(address, cookies, seconds, (1.0, 2.0))
+            return await asyncio.gather(work, filter_lists(address, researcher, seconds))
+
+        working, lists = asyncio.run(together())
+    nexts = [t for one in working for t in (*one.opened, *one.pairs)]
+    held = Counter(item for one in working for item in one.items)
+    return {
+        "reconstructions": items,
+        "reviewers": people,
+        "requests": len(nexts),
+        "next_p50_ms": round(loads.percentile(nexts, 0.5), 1),
+        "next_p95_ms": round(loads.percentile(nexts, 0.95), 1),
+        "list_requests": len(lists),
+        "list_p50_ms": round(loads.percentile(lists, 0.5), 1),
+        "list_p95_ms": round(loads.percentile(lists, 0.95), 1),
+        "claims": 10_000,
+        "claims_beyond_the_wanted_number": beyond,
+        "items_reviewed_more_often_than_wanted": loads.reviewed_too_often(held),
+    }
+
+
+def tasks(items: int, seconds: float) -> dict[str, Any]:
+    """The figures of one reviewer, and of ten who do not pause."""
+    loads.fill(items, 1_500)
+    cookies = loads.reviewers(10)
+    with loads.web_application(workers=2, threads=8) as address:
+        [alone] = asyncio.run(at_work(address, cookies[:1], seconds, (0, 0)))
+        together = asyncio.run(at_work(address, cookies, seconds, (0, 0)))
+    pairs = [t for one in together for t in one.pairs]
+    held = Counter(item for one in (alone, *together) for item in one.items)
+    return {
+        "tasks": items,
+        "one_user_p50_ms": round(loads.percentile(alone.pairs, 0.5), 1),
+        "one_user_p95_ms": round(loads.percentile(alone.pairs, 0.95), 1),
+        "ten_users_pairs_per_second": round(len(pairs) / seconds, 1),
+        "ten_users_p50_ms": round(loads.percentile(pairs, 0.5), 1),
+        "ten_users_p95_ms": round(loads.percentile(pairs, 0.95), 1),
+        "items_reviewed_more_often_than_wanted": loads.reviewed_too_often(held),
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("part", choices=["corpus", "tasks"])
+    parser.add_argument("--items", type=int)
+    parser.add_argument("--reviewers", type=int, default=20)
+    parser.add_argument("--seconds", type=float, default=60)
+    options = parser.parse_args()
+    loads.set_up_django()
+    if options.part == "corpus":
+        figures = corpus(options.items or 100_000, options.reviewers, options.seconds)
+        good = figures["next_p95_ms"] <= 50 and figures["list_p95_ms"] <= 150
+        good = good and not figures["claims_beyond_the_wanted_number"]
+    else:
+        figures = tasks(options.items or 20_000, options.seconds)
+        good = figures["one_user_p50_ms"] <= 15 and figures["ten_users_pairs_per_second"] >= 90
+    keep(f"review-{options.part}", figures)
+    return 0 if good and not figures["items_reviewed_more_often_than_wanted"] else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

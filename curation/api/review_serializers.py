@@ -1,0 +1,180 @@
+"""The review room as JSON: what comes in, and what goes out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from rest_framework import serializers
+
+from curation.api.serializers import EvidenceSerializer
+from curation.evidence import NotQuotedError, locate_evidence
+from curation.models import Reconstruction, ReviewDraft, ReviewSlot
+from curation.review import VerdictInput
+from curation.review.drafts import LONGEST_SECONDS
+from curation.review.terms import LONGEST_NOTE
+
+
+class PassageSerializer(serializers.Serializer[Any]):
+    """A quoted passage. Without a place it is looked for in the texts, the reconstruction first."""
+
+    side = serializers.ChoiceField(["source", "reconstruction"], required=False)
+    start = serializers.IntegerField(min_value=0, required=False)
+    end = serializers.IntegerField(min_value=1, required=False)
+    text = serializers.CharField(trim_whitespace=False, max_length=LONGEST_NOTE)
+
+
+class VerdictInputSerializer(serializers.Serializer[Any]):
+    verdict = serializers.CharField(allow_blank=True, default="", help_text="pass, fail or unsure")
+    note = serializers.CharField(allow_blank=True, default="", trim_whitespace=False, max_length=LONGEST_NOTE)
+    evidence = PassageSerializer(allow_null=True, default=None)
+
+
+class SecondsSerializer(serializers.Serializer[Any]):
+    seconds = serializers.FloatField(
+        min_value=0,
+        max_value=LONGEST_SECONDS,
+        required=False,
+        help_text="Time with the item in view, so far",
+    )
+
+    def validate_seconds(self, seconds: float) -> float:
+        if not math.isfinite(seconds):
+            raise serializers.ValidationError("Give a finite number.")
+        return seconds
+
+
+class DraftInputSerializer(SecondsSerializer):
+    verdicts = serializers.DictField(child=VerdictInputSerializer())
+
+
+class DecisionSerializer(DraftInputSerializer):
+    """A review as it is submitted: every check with its verdict. `verdicts` is keyed by the check's name."""
+
+    decision = serializers.CharField(help_text="accept or reject")
+
+
+class AdjudicationSerializer(serializers.Serializer[Any]):
+    decision = serializers.CharField(help_text="accept or reject")
+    verdicts = serializers.DictField(child=VerdictInputSerializer())
+    reason = serializers.CharField()
+
+
+class ReasonSerializer(serializers.Serializer[Any]):
+    reason = serializers.CharField(max_length=LONGEST_NOTE)
+
+
+class ResolutionSerializer(serializers.Serializer[Any]):
+    resolution = serializers.CharField(max_length=LONGEST_NOTE)
+
+
+class SecondReviewSerializer(serializers.Serializer[Any]):
+    reconstructions = serializers.ListField(
+        child=serializers.IntegerField(min_value=1), min_length=1, max_length=10_000
+    )
+
+
+class CountSerializer(serializers.Serializer[Any]):
+    count = serializers.IntegerField()
+
+
+def verdicts_of(given: Mapping[str, Mapping[str, Any]], item: Reconstruction) -> dict[str, VerdictInput]:
+    """Checked input as the services take it, passages at their exact place.
+
+    Raises ValidationError for a passage that stands in neither text.
+    """
+    texts = {"source": item.source_prompt.text, "reconstruction": item.text}
+    verdicts, problems = {}, {}
+    for check, entry in given.items():
+        passage = dict(entry["evidence"] or {"text": ""})
+        try:
+            evidence = locate_evidence(passage.pop("text"), texts, **passage)
+        except NotQuotedError as error:
+            problems[check] = {"evidence": [str(error)]}
+            continue
+        verdicts[check] = VerdictInput(entry["verdict"], entry["note"], evidence)
+    if problems:
+        raise serializers.ValidationError({"verdicts": problems})
+    return verdicts
+
+
+def content_of(verdicts: Mapping[str, VerdictInput]) -> dict[str, dict[str, Any]]:
+    """The same as a draft's content."""
+    return {
+        check: {
+            "verdict": given.verdict,
+            "note": given.note,
+            "evidence": given.evidence.as_json() if given.evidence else None,
+        }
+        for check, given in verdicts.items()
+    }
+
+
+class DraftEntrySerializer(serializers.Serializer[Any]):
+    verdict = serializers.CharField(allow_blank=True)
+    note = serializers.CharField(allow_blank=True)
+    evidence = EvidenceSerializer(allow_null=True)
+
+
+class DraftSerializer(serializers.ModelSerializer[ReviewDraft]):
+    """What is filled in so far, by check; what is empty is left out."""
+
+    verdicts = serializers.DictField(source="content", child=DraftEntrySerializer(), read_only=True)
+
+    class Meta:
+        model = ReviewDraft
+        fields = ("verdicts", "seconds", "saved_at")
+
+
+class SavedSerializer(serializers.Serializer[Any]):
+    saved_at = serializers.DateTimeField()
+
+
+class LeaseSerializer(serializers.Serializer[Any]):
+    lease_expires_at = serializers.DateTimeField()
+
+
+class ItemInHandSerializer(serializers.ModelSerializer[ReviewSlot]):
+    """An item that you hold: both texts, and until when it is yours without a heartbeat."""
+
+    source_text = serializers.CharField(source="reconstruction.source_prompt.text")
+    source_language = serializers.CharField(source="reconstruction.source_prompt.language")
+    text = serializers.CharField(source="reconstruction.text")
+    language = serializers.CharField(source="reconstruction.language")
+
+    class Meta:
+        model = ReviewSlot
+        fields = (
+            *("reconstruction", "source_text", "source_language", "text", "language", "held_since"),
+            "lease_expires_at",
+        )
+
+
+class QueueStateSerializer(serializers.Serializer[Any]):
+    """`waiting` is exact up to 1,000; with `many` there are more."""
+
+    waiting = serializers.IntegerField()
+    many: Any = serializers.BooleanField()
+    held_by_others = serializers.IntegerField()
+    held_until = serializers.DateTimeField(allow_null=True)
+
+
+class LastActionSerializer(serializers.Serializer[Any]):
+    """What an undo would take back."""
+
+    kind = serializers.ChoiceField(["accept", "reject", "skip", "flag"])
+    reconstruction = serializers.IntegerField(source="reconstruction_id")
+    at = serializers.DateTimeField()
+
+
+class QueueSerializer(serializers.Serializer[Any]):
+    queue = QueueStateSerializer()
+    last_action = LastActionSerializer(allow_null=True)
+
+
+class NextItemSerializer(serializers.Serializer[Any]):
+    """`item` is null when nothing is free for you; `queue` says whether others hold something."""
+
+    item = ItemInHandSerializer(allow_null=True)
+    queue = QueueStateSerializer()

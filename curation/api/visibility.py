@@ -1,0 +1,26 @@
+"""What a person may know of: the blindness of the review room, for lists that join what pages show apart."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import User
+from django.db.models import Exists, OuterRef, QuerySet
+
+from curation.models import Reconstruction, Review, ReviewSlot
+from curation.narrowing import settled_reviews
+from llm.access import Role, roles_of
+
+
+def known_items(person: User) -> QuerySet[Reconstruction]:
+    """Researchers know every reconstruction, others those that have been opened for review."""
+    items = Reconstruction.objects.select_related("source_prompt").defer("search", "source_prompt__search")
+    if Role.RESEARCHER in roles_of(person):
+        return items
+    return items.filter(Exists(ReviewSlot.objects.filter(reconstruction=OuterRef("pk"))))
+
+
+def known_reviews(person: User) -> QuerySet[Review]:
+    """The standing reviews that a person may read: their own; for researchers also those of items that nobody
+    has to judge blind any more."""
+    own = Review.objects.filter(withdrawn_at__isnull=True, reviewer=person)
+    reviews = own | settled_reviews() if Role.RESEARCHER in roles_of(person) else own
+    return reviews.select_related("reviewer").prefetch_related("verdicts")

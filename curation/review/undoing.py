@@ -1,0 +1,121 @@
+"""Taking back what one did last: a decision, a skip, or a flag."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+
+from curation.models import (
+    CorpusPrompt,
+    Reconstruction,
+    Review,
+    ReviewDraft,
+    ReviewFlag,
+    ReviewSkip,
+)
+from curation.review.deciding import settle, standing_reviews
+from curation.review.flags import close_flag
+from curation.review.revising import take_back
+from curation.review.slots import claim, lock_item, take_slot
+from curation.review.terms import LastAction, LeaseTakenError, NotWaitingError, UndoError
+
+UNDO_HOURS = 24
+"""How long a reviewer can take back an action; later ones are withdrawn by a researcher (ours)."""
+
+UNDONE = "undone by the reviewer"
+
+State = Reconstruction.State
+
+
+def last_action(*, reviewer: User) -> LastAction | None:
+    """What the reviewer did last, if it is recent enough to be taken back."""
+    since = timezone.now() - timedelta(hours=UNDO_HOURS)
+    actions: list[LastAction] = []
+    reviews = Review.objects.filter(reviewer=reviewer, withdrawn_at__isnull=True, adjudication=False)
+    if review := reviews.filter(created_at__gt=since).order_by("-created_at").first():
+        accepted = review.decision == Review.Decision.ACCEPT
+        actions.append(
+            LastAction("accept" if accepted else "reject", review.reconstruction_id, review.created_at)
+        )
+    skips = ReviewSkip.objects.filter(reviewer=reviewer, created_at__gt=since)
+    if skip := skips.order_by("-created_at").first():
+        actions.append(LastAction("skip", skip.reconstruction_id, skip.created_at))
+    flags = ReviewFlag.objects.filter(reviewer=reviewer, resolved_at__isnull=True, created_at__gt=since)
+    if flagged := flags.order_by("-created_at").first():
+        actions.append(LastAction("flag", flagged.reconstruction_id, flagged.created_at))
+    return max(actions, key=lambda action: action.at, default=None)
+
+
+@transaction.atomic
+def undo(*, reviewer: User) -> LastAction:
+    """Takes back the reviewer's last action: the item is in their hands again, with what they had filled in.
+
+    Raises UndoError when there is nothing to take back, or something has been built on it since.
+    """
+    action = last_action(reviewer=reviewer)
+    if action is None:
+        raise UndoError("There is nothing to undo.")
+    item = lock_item(action.reconstruction_id)
+    if action.kind == "skip":
+        ReviewSkip.objects.filter(reviewer=reviewer, reconstruction=item).delete()
+    elif action.kind == "flag":
+        close_flag(item, by=reviewer, resolution=UNDONE)
+        item.state = State.IN_REVIEW
+        settle(item, action="flag undone", actor=reviewer)
+    else:
+        _undo_review(item, reviewer)
+        return action
+    try:
+        claim(reviewer=reviewer, reconstruction_id=item.pk)
+    except (LeaseTakenError, NotWaitingError):
+        raise UndoError(f"Item {item.pk} is in another reviewer's hands, or decided, by now.") from None
+    return action
+
+
+def _undo_review(item: Reconstruction, reviewer: User) -> None:
+    review = standing_reviews(item).select_related("slot").get(reviewer=reviewer, adjudication=False)
+    if standing_reviews(item).filter(adjudication=True).exists():
+        raise UndoError(f"A researcher has settled item {item.pk} since. Ask them to withdraw it.")
+    if built := _built_on(item):
+        raise UndoError(f"{built} was made of item {item.pk} since. Ask a researcher to withdraw it.")
+    slot = getattr(review, "slot", None)
+    take_back(review, by=reviewer, reason=UNDONE)
+    _restore_draft(review)
+    settle(item, action=f"undone: {review.decision}", actor=reviewer)
+    freed = item.slots.select_for_update().filter(review__isnull=True)
+    take_slot(freed.get(pk=slot.pk) if slot else freed.filter(holder__isnull=True)[0], reviewer)
+
+
+def _built_on(item: Reconstruction) -> str:
+    """The kind of the first thing that was made of the item's corpus prompt, '' for nothing."""
+    prompt = CorpusPrompt.objects.filter(reconstruction=item).first()
+    if prompt is None:
+        return ""
+    for relation in CorpusPrompt._meta.related_objects:
+        rows = relation.related_model._base_manager.filter(**{relation.field.name: prompt})
+        if rows.exists():
+            return f"a {relation.related_model._meta.verbose_name}".capitalize()
+    return ""
+
+
+def _restore_draft(review: Review) -> None:
+    content = {
+        verdict.check_name: {
+            "verdict": verdict.verdict,
+            "note": verdict.note,
+            "evidence": verdict.evidence,
+        }
+        for verdict in review.verdicts.all()
+    }
+    ReviewDraft.objects.update_or_create(
+        reconstruction=review.reconstruction,
+        reviewer=review.reviewer,
+        defaults={
+            "content": content,
+            "seconds": review.seconds or 0,
+            "saved_at": timezone.now(),
+        },
+    )
