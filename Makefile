@@ -75,6 +75,11 @@ images: recipes
 
 bench: env-test
 	$(FRESH) $(BIN)/python -m benchmarks.engine
+	$(BIN)/python -m benchmarks.screening
+	$(FRESH) $(BIN)/python -m benchmarks.review corpus
+	$(FRESH) $(BIN)/python -m benchmarks.review tasks
+	$(FRESH) $(BIN)/python -m benchmarks.transfers tasks
+	$(FRESH) $(BIN)/python -m benchmarks.transfers large
 
 clean:
 	@[ ! -e $(STATE)/demo.lock ] || flock -n $(STATE)/demo.lock true || { echo "A demo is running on $(STATE): stop it first (Ctrl-C)"; exit 1; }

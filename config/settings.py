@@ -146,6 +146,8 @@ SPECTACULAR_SETTINGS = {
     "VERSION": "1",
     "DESCRIPTION": "The curation room for programs. Make a token under 'My tokens'; docs/api.md is a way in.",
     "SCHEMA_PATH_PREFIX": "/api/v1",
+    # The schema reads choices from the database, which a check before the start has none of.
+    "ENABLE_DJANGO_DEPLOY_CHECK": False,
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "ENUM_NAME_OVERRIDES": {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from pathlib import Path
 
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
@@ -80,12 +81,15 @@ def screening_item(request: PageRequest, pk: int) -> HttpResponse:
 
 
 def _encoder_of(match: ScreeningMatch) -> tuple[Encoder, str]:
-    """The tokenizer that the match was counted in; where it is gone, the bundled one, and why."""
+    """The tokenizer that the match was counted in, if it is here; else the bundled one, and why."""
     name = match.tokenizer.split(" ")[0]
+    problem = f"The tokenizer {name} is not on this machine; the passages are those of the bundled one."
+    if name != BUNDLED and not Path(name).is_file():
+        return load_encoder(BUNDLED), problem
     try:
         return load_encoder(name), ""
-    except TokenizerError as error:
-        return load_encoder(BUNDLED), f"Marked with the bundled tokenizer instead: {error}"
+    except TokenizerError:
+        return load_encoder(BUNDLED), problem
 
 
 def _bars(report: ScreeningReport) -> list[Bar]:

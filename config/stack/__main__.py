@@ -19,7 +19,7 @@ from config.stack.demo import console, run_demo
 from config.stack.model import make_model
 from config.stack.paths import STATE
 from config.stack.processes import ServiceError
-from config.stack.services import services
+from config.stack.services import BROKER, DATABASE, services
 
 
 def main() -> int:
@@ -41,6 +41,8 @@ def main() -> int:
             return 0
         if not options.fresh:
             return _with_services(STATE, options.program)
+        for variable in (DATABASE, BROKER):  # never a database that somebody uses
+            os.environ.pop(variable, None)
         with tempfile.TemporaryDirectory(prefix="workbench-") as folder:
             return _with_services(Path(folder), options.program)
     except KeyboardInterrupt:

@@ -97,7 +97,7 @@ def test_changes_by_actor_action_kind_and_object(research_client: Client, resear
     assert count(action="filtered") == 1
     assert count(action="reviewed") == 1
     assert count(kind="source prompt") == 1
-    assert count(kind="reconstruction", object=item.pk) == whole - 1
+    assert count(kind="reconstruction", object=item.pk) == whole - 2
     assert count(kind="reconstruction", object=item.pk + 999) == 0
     page = history(research_client)
     assert f'href="{reverse("source-prompt", args=[prompt.pk])}"' in page
