@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.signals import request_finished, request_started
 from django.test import Client
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
 
@@ -42,8 +44,36 @@ def browser() -> Iterator[Browser]:
     del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
 
 
+class RequestsAtWork:
+    """How many requests the live server is answering. A page that closes still sends what was typed, and the
+    database must not be emptied under that request."""
+
+    def __init__(self) -> None:
+        self.count, self.changed_at = 0, time.monotonic()
+        request_started.connect(self._started)
+        request_finished.connect(self._finished)
+
+    def _started(self, **_: Any) -> None:
+        self.count, self.changed_at = self.count + 1, time.monotonic()
+
+    def _finished(self, **_: Any) -> None:
+        self.count, self.changed_at = max(self.count - 1, 0), time.monotonic()
+
+    def wait_for_quiet(self, seconds: float = 0.3, at_most: float = 10) -> None:
+        until = time.monotonic() + at_most
+        while time.monotonic() < until:
+            if self.count == 0 and time.monotonic() - self.changed_at > seconds:
+                return
+            time.sleep(0.05)
+
+
+@pytest.fixture(scope="session")
+def requests_at_work() -> RequestsAtWork:
+    return RequestsAtWork()
+
+
 @pytest.fixture
-def page_for(browser: Browser, live_server: Any) -> Iterator[PageFor]:
+def page_for(browser: Browser, live_server: Any, requests_at_work: RequestsAtWork) -> Iterator[PageFor]:
     """Opens a page as a signed-in user; a console error or an uncaught exception on it fails the test."""
     contexts: list[BrowserContext] = []
     complaints: list[str] = []
@@ -66,4 +96,6 @@ def page_for(browser: Browser, live_server: Any) -> Iterator[PageFor]:
     yield make
     for context in contexts:
         context.close()
+    requests_at_work.changed_at = time.monotonic()
+    requests_at_work.wait_for_quiet()
     assert not complaints
