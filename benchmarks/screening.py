@@ -2,17 +2,17 @@
 
     python -m benchmarks.screening [--candidates 40000] [--samples 1600] [--characters 1500]
 
-Prints and keeps: seconds of both (medians of three), their ratio, and how far memory grows from a tenth of
-the candidates to all of them.
+Prints and keeps: CPU seconds of both (taken in turns, the best of three each, so that what else the machine
+does weighs on both alike), their ratio, and how far memory grows from a tenth of the candidates to all.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import random
 import re
 import resource
-import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -67,13 +67,15 @@ def candidates(count: int, characters: int) -> Iterator[str]:
         yield body
 
 
-def seconds(work: Callable[[], object]) -> float:
-    times = []
+def seconds(*works: Callable[[], object]) -> list[float]:
+    """CPU seconds of each."""
+    best = [math.inf] * len(works)
     for _ in range(ROUNDS):
-        started = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - started)
-    return statistics.median(times)
+        for place, work in enumerate(works):
+            started = time.process_time()
+            work()
+            best[place] = min(best[place], time.process_time() - started)
+    return best
 
 
 def peak_megabytes() -> float:
@@ -91,7 +93,7 @@ def main() -> int:
     index = TrigramIndex(samples, encoder.encode, encode_batch=encoder.encode_batch)
 
     def screen(count: int) -> int:
-        return sum(r.contaminated for r in index.screen_many(candidates(count, options.characters)))
+        return sum(found.contaminated for found in index.screen_many(candidates(count, options.characters)))
 
     screen(options.candidates // 10)
     early = peak_megabytes()
@@ -100,9 +102,11 @@ def main() -> int:
 
     texts = list(candidates(options.candidates, options.characters))
     blocks = [texts[start : start + BLOCK_TEXTS] for start in range(0, len(texts), BLOCK_TEXTS)]
-    tokenizing = seconds(lambda: [len(encoder.encode_batch(block)[0]) for block in blocks])
-    one_by_one = seconds(lambda: [len(encoder.encode(each)) for each in texts])
-    screening = seconds(lambda: sum(result.contaminated for result in index.screen_many(texts)))
+    tokenizing, one_by_one, screening = seconds(
+        lambda: [len(encoder.encode_batch(block)[0]) for block in blocks],
+        lambda: [len(encoder.encode(each)) for each in texts],
+        lambda: sum(found.contaminated for found in index.screen_many(texts)),
+    )
     ratio = screening / min(tokenizing, one_by_one)
     keep(
         "screening",

@@ -134,6 +134,7 @@ def _belief(text: str) -> Mapping[str, float]:
     """Language -> share of the model's belief. It was trained on lines in lower case."""
     beginning = text.lstrip()[: 2 * SAMPLED_CHARACTERS].replace("\0", "")
     sample = " ".join(beginning.lower().split())[:SAMPLED_CHARACTERS]
+    sample = sample.encode("utf-8", "replace").decode()  # lone surrogates, which the model cannot read
     belief: dict[str, float] = defaultdict(float)
     for guess in _detector().detect(sample, model="lite", k=_RANKED):
         label = str(guess["lang"])

@@ -24,23 +24,22 @@ from numpy.typing import NDArray
 CONTAMINATION_THRESHOLD = Fraction(1, 10)
 """Share of a sample's distinct trigrams at which a candidate is discarded (3.3)."""
 
-BLOCK_TEXTS = 64
+BLOCK_TEXTS = 256
 BLOCK_CHARACTERS = 1_000_000
 """A block ends at whichever comes first, so memory follows neither the number of texts nor their length."""
-
-MOST_CELLS = 4_000_000
-"""Of the table of a block's texts and all samples; with many samples a block holds fewer texts."""
 
 _ID_BITS = 21  # three ids fit one 64-bit key
 _LARGEST_ID = (1 << _ID_BITS) - 1
 _MULTIPLIERS = tuple(np.uint32(odd) for odd in (0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D))
 _HASH_BITS = 32
-_SPARSITY = 8  # entries of the table of hashes for each trigram of the samples
+_SPARSITY = 8  # entries of the table of hashes for each trigram of the samples, at least
+_MOST_TABLE_BITS = 26
 
 Ids = NDArray[np.int64]
+Places = NDArray[np.intp]
 Tokens = NDArray[np.uint32]
 Encode = Callable[[str], Sequence[int]]
-EncodeBatch = Callable[[Sequence[str]], tuple[Tokens, Ids]]
+EncodeBatch = Callable[[Sequence[str]], tuple[Tokens, Places]]
 """Texts to the ids of all of them in a row, and where each begins in it; one more for the end."""
 
 
@@ -83,7 +82,7 @@ class TrigramIndex:
         self._ids = tuple(samples)
         trigrams = [
             np.unique(_keys(tokens, np.arange(len(tokens) - 2)))
-            for block in _blocks(samples.values(), BLOCK_TEXTS)
+            for block in _blocks(samples.values())
             for tokens in _each(*self._tokens(block))
         ]
         self._totals = np.array([len(keys) for keys in trigrams], dtype=np.int64)
@@ -95,122 +94,131 @@ class TrigramIndex:
 
     def screen_many(self, texts: Iterable[str]) -> Iterator[ScreeningResult]:
         """The same for each text, in order; reads ahead one block. Many times faster than one by one."""
-        for block in _blocks(texts, max(1, min(BLOCK_TEXTS, MOST_CELLS // max(len(self._ids), 1)))):
+        for block in _blocks(texts):
             yield from self._screen_block(block)
 
-    def _tokens(self, texts: Sequence[str]) -> tuple[Tokens, Ids]:
+    def _tokens(self, texts: Sequence[str]) -> tuple[Tokens, Places]:
         tokens, bounds = self._encode_batch(texts)
         if len(tokens) and tokens.max() > _LARGEST_ID:
             raise ValueError(f"token ids must be from 0 to {_LARGEST_ID}")
         return tokens, bounds
 
     def _screen_block(self, texts: Sequence[str]) -> list[ScreeningResult]:
-        """A table of counts, a row for each text and a column for each sample, and the worst of each row.
-
-        Equal fractions divide to equal floats, and different ones of such counts to different floats; of
-        equal ones the first is named.
-        """
+        """Counts what each text shares with each sample, and takes the worst of each text."""
         screened = [_NOTHING] * len(texts)
-        samples = len(self._ids)
         tokens, bounds = self._tokens(texts)
-        if not samples:
+        cells = self._postings.owned_by(tokens, bounds)
+        if not len(cells):
             return screened
-        owned = self._postings.owned_by(tokens, bounds, samples)
-        shared = np.bincount(owned, minlength=len(texts) * samples).reshape(len(texts), samples)
-        ratios = shared / np.maximum(self._totals, 1)
-        if self._minimum > 1:
-            ratios[self._discards(shared, self._totals)] += 2
-        worst = ratios.argmax(axis=1)
-        counts, totals = shared[np.arange(len(texts)), worst], self._totals[worst]
-        discards = self._discards(counts, totals)
-        for text in counts.nonzero()[0].tolist():
-            count, total = int(counts[text]), int(totals[text])
-            contaminated, sample_id = bool(discards[text]), self._ids[worst[text]]
-            screened[text] = ScreeningResult(count / total, sample_id, contaminated, count, total)
+        cells.sort()
+        starts, shared = _runs(cells)
+        of_text, samples = np.divmod(cells[starts], len(self._ids))
+        totals = self._totals[samples]
+        discards = shared * self._threshold.denominator >= totals * self._threshold.numerator
+        discards &= shared >= self._minimum
+        worst = _worst(of_text, shared / totals, discards if self._minimum > 1 else None)
+        for text, sample, count, total, contaminated in zip(
+            *(column[worst].tolist() for column in (of_text, samples, shared, totals, discards)), strict=True
+        ):
+            screened[text] = ScreeningResult(count / total, self._ids[sample], contaminated, count, total)
         return screened
-
-    def _discards(self, shared: Ids, totals: Ids) -> NDArray[np.bool_]:
-        enough = shared * self._threshold.denominator >= totals * self._threshold.numerator
-        return enough & (shared >= max(self._minimum, 1))
 
 
 _NOTHING = ScreeningResult(0.0, None, False, 0, 0)
+
+
+def _worst(of_text: Places, ratios: NDArray[np.float64], first: NDArray[np.bool_] | None) -> Places:
+    """Where each text's worst match stands: the largest ratio, and of equal ones the first.
+
+    The matches stand by text, then sample. Equal fractions divide to equal floats, and different ones of
+    such counts to different floats. Matches marked in `first` come before all others.
+    """
+    starts, lengths = _runs(of_text)
+    if first is not None:
+        ratios = np.where(np.logical_or.reduceat(first, starts).repeat(lengths) & ~first, -1.0, ratios)
+    largest = (ratios == np.maximum.reduceat(ratios, starts).repeat(lengths)).nonzero()[0]
+    worst: Places = largest[_runs(of_text[largest])[0]]
+    return worst
 
 
 @dataclass(frozen=True, slots=True)
 class _Postings:
     """Which samples hold a trigram, found by its hash.
 
-    `present` says for the first bits of a hash whether any trigram has them. The trigrams stand in the order
-    of their hashes: those that begin with bits b at `keys[buckets[b]:buckets[b + 1]]`, and the samples that
-    hold number i at `owners[starts[i]:starts[i] + counts[i]]`.
+    The distinct trigrams stand in the order of their slots, the first bits of their hashes: `keys` and
+    `slots` by number. `table` has for each slot the number of its first trigram and 1, or 0 for none. The
+    samples that hold trigram i stand at `owners[starts[i]:starts[i + 1]]`.
     """
 
-    present: NDArray[np.bool_]
-    present_bits: int
-    buckets: NDArray[np.int32]
-    bucket_bits: int
+    table: NDArray[np.int32]
+    shift: np.uint32
+    slots: Tokens
     keys: Ids
-    starts: Ids
-    counts: Ids
-    owners: Ids
+    starts: NDArray[np.int32]
+    owners: NDArray[np.int32]
+    samples: int
 
     @classmethod
     def of(cls, trigrams: Sequence[Ids]) -> _Postings:
         """`trigrams` are the distinct keys of each sample."""
         every = np.concatenate([np.empty(0, dtype=np.int64), *trigrams])
-        owners = np.repeat(np.arange(len(trigrams)), [len(keys) for keys in trigrams])
-        order = np.argsort(every, kind="stable")
-        keys, starts, counts = np.unique(every[order], return_index=True, return_counts=True)
-        hashes = _hash(*(keys >> shift & _LARGEST_ID for shift in (2 * _ID_BITS, _ID_BITS, 0)))
-        by_hash = np.argsort(hashes, kind="stable")
-        keys, starts, counts = keys[by_hash], starts[by_hash], counts[by_hash]
-        hashes = hashes[by_hash]
-        bucket_bits = min(max(len(keys), 2).bit_length(), 28)
-        present_bits = min(bucket_bits + _SPARSITY.bit_length() - 1, 28)
-        present = np.zeros(1 << present_bits, dtype=np.bool_)
-        present[hashes >> np.uint32(_HASH_BITS - present_bits)] = True
-        sizes = np.bincount(hashes >> np.uint32(_HASH_BITS - bucket_bits), minlength=1 << bucket_bits)
-        buckets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int32)
-        return cls(present, present_bits, buckets, bucket_bits, keys, starts, counts, owners[order])
+        owners = np.repeat(np.arange(len(trigrams), dtype=np.int32), [len(keys) for keys in trigrams])
+        hashes = _hash(*(every >> bits & _LARGEST_ID for bits in (2 * _ID_BITS, _ID_BITS, 0)))
+        bits = min((len(every) * _SPARSITY).bit_length(), _MOST_TABLE_BITS)
+        shift = np.uint32(_HASH_BITS - max(bits, 1))
+        slots = hashes >> shift
+        order = np.lexsort((owners, every, slots))
+        every, owners, slots = every[order], owners[order], slots[order]
+        starts, _ = _runs(every)
+        table = np.zeros(1 << max(bits, 1), dtype=np.int32)
+        firsts, _ = _runs(slots[starts])
+        table[slots[starts[firsts]]] = firsts + 1
+        bounds = np.append(starts, len(every)).astype(np.int32)
+        return cls(table, shift, slots[starts], every[starts], bounds, owners, len(trigrams))
 
-    def owned_by(self, tokens: Tokens, bounds: Ids, samples: int) -> Ids:
+    def owned_by(self, tokens: Tokens, bounds: Places) -> NDArray[np.int32]:
         """For each distinct trigram of each text and each sample that holds it: text * samples + sample."""
         if len(tokens) < 3 or not len(self.keys):
-            return np.empty(0, dtype=np.int64)
-        hashes = _hash(tokens[:-2], tokens[1:-1], tokens[2:])
-        places = self.present.take(hashes >> np.uint32(_HASH_BITS - self.present_bits)).nonzero()[0]
+            return np.empty(0, dtype=np.int32)
+        slots = _hash(tokens[:-2], tokens[1:-1], tokens[2:])
+        slots >>= self.shift
+        numbers = self.table.take(slots)
+        places = numbers.nonzero()[0]
         texts = bounds.searchsorted(places, side="right") - 1
         inside = places + 3 <= bounds[texts + 1]  # a trigram does not run on into the next text
         places, texts = places[inside], texts[inside]
-        numbers, found = self._look_up(_keys(tokens, places), hashes[places])
+        numbers, found = self._look_up(_keys(tokens, places), slots[places], numbers[places] - 1)
         width = len(self.keys).bit_length()
         pairs = texts[found] << width | numbers[found]
         pairs.sort()
         pairs = pairs[_runs(pairs)[0]]
-        texts, numbers = pairs >> width, pairs & ((1 << width) - 1)
-        counts = self.counts[numbers]
-        # The owners of all of them, run after run: each run counts up from its start.
-        ends = counts.cumsum()
-        postings = (self.starts[numbers] - ends + counts).repeat(counts)
-        postings += np.arange(len(postings))
-        owned: Ids = self.owners[postings]
-        owned += (texts * samples).repeat(counts)
-        return owned
+        return self._owners_of(pairs & ((1 << width) - 1), (pairs >> width) * self.samples)
 
-    def _look_up(self, keys: Ids, hashes: Tokens) -> tuple[Ids, NDArray[np.bool_]]:
-        """The number of each key, and whether it is there at all."""
-        buckets = (hashes >> np.uint32(_HASH_BITS - self.bucket_bits)).astype(np.int64)
-        numbers = self.buckets[buckets].astype(np.int64)
-        ends = self.buckets[buckets + 1]
-        open_ = (numbers < ends).nonzero()[0]
-        found = np.zeros(len(keys), dtype=np.bool_)
-        while len(open_):
-            found[open_] = self.keys[numbers[open_]] == keys[open_]
-            open_ = open_[~found[open_]]
-            numbers[open_] += 1
-            open_ = open_[numbers[open_] < ends[open_]]
+    def _look_up(
+        self, keys: Ids, slots: Tokens, numbers: NDArray[np.int32]
+    ) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+        """The number of each key, and whether it is there at all; `numbers` are the first of their slots."""
+        found = self.keys[numbers] == keys
+        missing = (~found).nonzero()[0]
+        while len(missing):
+            numbers[missing] += 1
+            missing = missing[numbers[missing] < len(self.keys)]
+            missing = missing[self.slots[numbers[missing]] == slots[missing]]
+            there = self.keys[numbers[missing]] == keys[missing]
+            found[missing[there]] = True
+            missing = missing[~there]
         return numbers, found
+
+    def _owners_of(self, numbers: Places, bases: Places) -> NDArray[np.int32]:
+        """The owners of each trigram, its base added."""
+        starts = self.starts[numbers]
+        counts = self.starts[numbers + 1] - starts
+        # Run after run: each counts up from its start.
+        places = (starts - counts.cumsum(dtype=np.int32) + counts).repeat(counts)
+        places += np.arange(len(places), dtype=np.int32)
+        owners: NDArray[np.int32] = self.owners[places]
+        owners += bases.astype(np.int32).repeat(counts)
+        return owners
 
 
 def _hash(first: NDArray[np.integer], second: NDArray[np.integer], third: NDArray[np.integer]) -> Tokens:
@@ -221,7 +229,7 @@ def _hash(first: NDArray[np.integer], second: NDArray[np.integer], third: NDArra
     return hashes
 
 
-def _keys(tokens: Tokens, places: Ids) -> Ids:
+def _keys(tokens: Tokens, places: Places) -> Ids:
     """The trigrams that begin at these places, three ids packed into each."""
     keys = tokens[places].astype(np.int64) << 2 * _ID_BITS
     keys |= tokens[places + 1].astype(np.int64) << _ID_BITS
@@ -229,7 +237,7 @@ def _keys(tokens: Tokens, places: Ids) -> Ids:
     return keys
 
 
-def _runs(entries: Ids) -> tuple[Ids, Ids]:
+def _runs(entries: NDArray[np.integer]) -> tuple[Places, Places]:
     """Where each run of equal entries starts, and how long it is."""
     changes = np.ones(len(entries), dtype=np.bool_)
     np.not_equal(entries[1:], entries[:-1], out=changes[1:])
@@ -240,20 +248,20 @@ def _runs(entries: Ids) -> tuple[Ids, Ids]:
     return starts, lengths
 
 
-def _blocks(texts: Iterable[str], most: int) -> Iterator[list[str]]:
+def _blocks(texts: Iterable[str]) -> Iterator[list[str]]:
     block: list[str] = []
     characters = 0
     for text in texts:
         block.append(text)
         characters += len(text)
-        if len(block) >= most or characters >= BLOCK_CHARACTERS:
+        if len(block) >= BLOCK_TEXTS or characters >= BLOCK_CHARACTERS:
             yield block
             block, characters = [], 0
     if block:
         yield block
 
 
-def _encode_each(encode: Encode, texts: Sequence[str]) -> tuple[Tokens, Ids]:
+def _encode_each(encode: Encode, texts: Sequence[str]) -> tuple[Tokens, Places]:
     """A batch by an encoder that takes one text at a time."""
     encoded = [encode(text) for text in texts]
     bounds = np.zeros(len(encoded) + 1, dtype=np.int64)
@@ -265,5 +273,5 @@ def _encode_each(encode: Encode, texts: Sequence[str]) -> tuple[Tokens, Ids]:
     return np.frombuffer(flat, dtype=np.uint32), bounds
 
 
-def _each(tokens: Tokens, bounds: Ids) -> Iterator[Tokens]:
+def _each(tokens: Tokens, bounds: Places) -> Iterator[Tokens]:
     return (tokens[start:end] for start, end in pairwise(bounds))

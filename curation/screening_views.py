@@ -22,7 +22,7 @@ from curation.screening_reads import (
     screening_report,
     threshold,
 )
-from curation.tokenizer import BUNDLED, Encoder, TokenizerError, load_encoder
+from curation.tokenizer import BUNDLED, Encoder, TokenizerError, load_encoder, name_in
 from llm.access import Role, role_required
 from llm.listing import listing
 from llm.web import PageRequest, render_page
@@ -82,7 +82,7 @@ def screening_item(request: PageRequest, pk: int) -> HttpResponse:
 
 def _encoder_of(match: ScreeningMatch) -> tuple[Encoder, str]:
     """The tokenizer that the match was counted in, if it is here; else the bundled one, and why."""
-    name = match.tokenizer.split(" ")[0]
+    name = name_in(match.tokenizer)
     problem = f"The tokenizer {name} is not on this machine; the passages are those of the bundled one."
     if name != BUNDLED and not Path(name).is_file():
         return load_encoder(BUNDLED), problem

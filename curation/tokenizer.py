@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import re
+import sys
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,6 +18,11 @@ import numpy as np
 from curation.screening import EncodeBatch
 
 BUNDLED = "qwen3"
+
+LONGEST_NAME = 240
+"""Of a name in an identity; of a longer one the end is kept."""
+
+_IDENTITY = re.compile(r"(.*?)(?: [0-9a-f]{12})? \([^()]*\)", re.DOTALL)
 
 Offsets = Callable[[str], list[tuple[int, int]]]
 
@@ -35,6 +42,17 @@ class Encoder:
     encode_batch: EncodeBatch
     offsets: Offsets
     identity: str
+
+
+def name_in(identity: str) -> str:
+    """The name that an encoder of this identity was loaded by."""
+    found = _IDENTITY.fullmatch(identity)
+    return found[1] if found else identity
+
+
+def _identity(name: str, vocabulary: bytes, software: str) -> str:
+    shown = name if len(name) <= LONGEST_NAME else "…" + name[1 - LONGEST_NAME :]
+    return f"{shown} {hashlib.sha256(vocabulary).hexdigest()[:12]} ({software})"
 
 
 def load_encoder(name: str) -> Encoder:
@@ -62,7 +80,10 @@ def qwen3_encoder() -> Encoder:
     def offsets(text: str) -> list[tuple[int, int]]:
         return _offsets(text, (encoding.decode_single_token_bytes(one) for one in encode(text)))
 
-    return Encoder(encode, encode_batch, offsets, f"qwen3 (quicktok {version('quicktok-v1')})")
+    tokens = map(encoding.decode_single_token_bytes, range(encoding.n_vocab))
+    vocabulary = b"\n".join(token.hex().encode() for token in tokens)
+    identity = _identity(BUNDLED, vocabulary, f"quicktok {version('quicktok-v1')}")
+    return Encoder(encode, encode_batch, offsets, identity)
 
 
 @cache
@@ -76,6 +97,7 @@ def _other_encoder(name: str) -> Encoder:
         raise
     except Exception as error:
         raise TokenizerError(f"{name} is no tokenizer.json that can be read: {error}") from error
+    tokenizer.encode_special_tokens = True  # as plain text
     tokenizer.no_truncation()
     tokenizer.no_padding()
 
@@ -92,8 +114,8 @@ def _other_encoder(name: str) -> Encoder:
     def offsets(text: str) -> list[tuple[int, int]]:
         return list(tokenizer.encode(text, add_special_tokens=False).offsets)
 
-    vocabulary = hashlib.sha256(tokenizer.to_str().encode()).hexdigest()[:12]
-    return Encoder(encode, encode_batch, offsets, f"{name} {vocabulary} (tokenizers {version('tokenizers')})")
+    identity = _identity(name, tokenizer.to_str().encode(), f"tokenizers {version('tokenizers')}")
+    return Encoder(encode, encode_batch, offsets, identity)
 
 
 def _from_hub(name: str) -> Any:
@@ -137,14 +159,24 @@ def _offsets(text: str, tokens: Iterator[bytes]) -> list[tuple[int, int]]:
 
 
 def _clusters(text: str) -> Iterator[tuple[int, int, str]]:
-    """Stretches that NFC treats by themselves, a character with the marks that follow it, and their NFC."""
+    """Stretches that NFC treats by themselves, a character with those that may join it, and their NFC."""
+    if unicodedata.is_normalized("NFC", text):
+        yield from ((place, place + 1, character) for place, character in enumerate(text))
+        return
+    joining = _joining_characters()
     start = 0
     for place in range(1, len(text) + 1):
-        if place == len(text) or not (unicodedata.combining(text[place]) or _joins(text[place])):
+        if place == len(text) or not (unicodedata.combining(text[place]) or text[place] in joining):
             yield start, place, unicodedata.normalize("NFC", text[start:place])
             start = place
 
 
-def _joins(character: str) -> bool:
-    """Vowels and finals of Korean, which compose with what stands before them."""
-    return "\u1160" <= character <= "\u11ff"
+@cache
+def _joining_characters() -> frozenset[str]:
+    """Characters that can compose with what stands before them: marks, Indic vowels, Korean vowels and
+    finals."""
+    korean = map(chr, range(0x1160, 0x1200))
+    pairs = (unicodedata.decomposition(chr(code)).split() for code in range(sys.maxunicode + 1))
+    return frozenset(
+        [*korean, *(chr(int(pair[1], 16)) for pair in pairs if len(pair) == 2 and pair[0][0] != "<")]
+    )

@@ -41,7 +41,7 @@ def test_a_wrong_trial_says_so(arguments: list[str]) -> None:
 
 
 def test_thresholds_and_minima_of_screening() -> None:
-    for shared, total in ((3, 20), (30, 100), (1, 100)):
+    for shared, total in ((3, 20), (30, 100), (1, 100), (7, 70)):  # 0.1 * 70 is more than 7 in floats
         item = reconstruction("in_review")
         Reconstruction.objects.filter(pk=item.pk).update(overlap=shared / total)
         sample = ScreeningSample.objects.create(
@@ -51,6 +51,6 @@ def test_thresholds_and_minima_of_screening() -> None:
             reconstruction=item, sample=sample, shared=shared, total=total, tokenizer="t"
         )
     table = [line.split() for line in said("screening_report").splitlines()]
-    assert table[0][:2] == ["3", "compared"]
-    assert next(line for line in table if line[0] == "10%") == ["10%", "2", "1", "1", "1"]
+    assert table[0][:2] == ["4", "compared"]
+    assert next(line for line in table if line[0] == "10%") == ["10%", "3", "2", "1", "1"]
     assert next(line for line in table if line[0] == "20%") == ["20%", "1", "1", "1", "1"]

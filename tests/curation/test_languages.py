@@ -57,6 +57,8 @@ def test_language_of_a_request(code: str, text: str) -> None:
         "qwkjhz xcvmnb poiuyt lkjh",
         "asdf qwer zxcv uiop",
         "\0\0",
+        "\ud800",
+        "q\ud800",
     ],
 )
 def test_undetermined(text: str) -> None:

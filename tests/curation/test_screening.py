@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from curation.screening import CONTAMINATION_THRESHOLD, TrigramIndex
+from curation.screening import BLOCK_TEXTS, CONTAMINATION_THRESHOLD, TrigramIndex
 from curation.tokenizer import qwen3_encoder
 
 
@@ -127,6 +128,54 @@ def test_agrees_with_the_definition(samples: dict[str, list[int]], ids: list[int
     assert found.overlap == float(overlap)
 
 
+@given(
+    samples=st.dictionaries(st.text("abcdef", min_size=1, max_size=2), small, max_size=8),
+    candidates=st.lists(small, max_size=12),
+    minimum=st.integers(0, 4),
+)
+def test_many_at_once_agree_with_the_definition_and_with_one_by_one(
+    samples: dict[str, list[int]], candidates: list[list[int]], minimum: int
+) -> None:
+    # Texts stand in one row of tokens, so that trigrams across their borders would be found.
+    texts = {f"sample {name}": sample for name, sample in samples.items()}
+    texts |= {f"text {number}": ids for number, ids in enumerate(candidates)}
+    index = TrigramIndex(
+        {name: f"sample {name}" for name in samples}, texts.__getitem__, minimum_shared=minimum
+    )
+    names = [f"text {number}" for number in range(len(candidates))]
+    found = list(index.screen_many(names))
+    assert found == [index.screen(name) for name in names]
+    owned = {name: trigrams(sample) for name, sample in samples.items()}
+    for ids, each in zip(candidates, found, strict=True):
+        shared = {name: len(trigrams(ids) & theirs) for name, theirs in owned.items()}
+        tenth = {name for name, count in shared.items() if count and 10 * count >= len(owned[name])}
+        discarding = {name for name in tenth if shared[name] >= minimum}
+        assert each.contaminated == bool(discarding)
+        overlap, name, *_ = by_definition(
+            {name: theirs for name, theirs in owned.items() if not discarding or name in discarding}, ids
+        )
+        assert (each.overlap, each.sample_id) == (float(overlap), name)
+
+
+def test_blocks_leave_no_seam() -> None:
+    sample = "abcdefghij" * 3
+    texts = ["abc" if number % 5 else "xyz" for number in range(2 * BLOCK_TEXTS + 3)]
+    index = TrigramIndex({"s": sample}, characters)
+    shared = [found.shared for found in index.screen_many(iter(texts))]
+    assert shared == [1 if number % 5 else 0 for number in range(len(texts))]
+    assert list(index.screen_many([])) == []
+
+
+def test_a_match_that_discards_is_named_before_a_larger_one_that_does_not() -> None:
+    samples = {"short": "abcd", "long": "efghijklmnopqrstuvwxyz"}
+    text = "abcd efghijklmno"
+    assert TrigramIndex(samples, characters).screen(text).sample_id == "short"
+    found = TrigramIndex(samples, characters, minimum_shared=5).screen(text)
+    assert (found.sample_id, found.shared, found.contaminated) == ("long", 9, True)
+    kept = TrigramIndex(samples, characters, minimum_shared=50).screen(text)
+    assert (kept.sample_id, kept.overlap, kept.contaminated) == ("short", 1.0, False)
+
+
 mixed = st.lists(
     st.sampled_from(
         ["写一封信", "给老师", "about", "the", "weather", "请用", "English", "写", "，。", "800", "字"]
@@ -156,7 +205,7 @@ def test_the_encoder_reads_special_tokens_as_text_and_names_itself() -> None:
     assert max(encoder.encode("<|im_end|>")) < 151_643
     assert encoder.encode("") == []
     assert encoder.encode("a\0b")
-    assert encoder.identity.startswith("qwen3 (quicktok ")
+    assert re.fullmatch(r"qwen3 [0-9a-f]{12} \(quicktok [\d.]+\)", encoder.identity)
 
 
 def test_the_encoder_knows_qwen3s_ids() -> None:
