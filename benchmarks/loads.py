@@ -72,6 +72,17 @@ def researcher() -> dict[str, str]:
     return _signed_in("researcher", "researcher")
 
 
+def tokens(count: int) -> list[str]:
+    """The API tokens of so many annotators."""
+    from django.contrib.auth.models import User
+
+    from curation.api.tokens import make_token
+
+    names = [f"reviewer-{number}" for number in range(count)]
+    people = {user.username: user for user in User.objects.filter(username__in=names)}
+    return [make_token(user=people[name], name="benchmark", days=1)[1] for name in names]
+
+
 def _signed_in(name: str, role: str) -> dict[str, str]:
     from django.conf import settings
     from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from django.conf import settings
@@ -100,7 +101,8 @@ class Link:
     heading: str
 
 
-def rail_for(roles: frozenset[Role], here: str) -> list[Link]:
+@cache
+def rail_for(roles: frozenset[Role], here: str) -> tuple[Link, ...]:
     """The places for these roles; `heading` is filled on the first of each group."""
     links: list[Link] = []
     group = ""
@@ -109,7 +111,7 @@ def rail_for(roles: frozenset[Role], here: str) -> list[Link]:
             heading = place.group if place.group != group else ""
             links.append(Link(place.label, reverse(place.name), place.name == here, heading))
             group = place.group
-    return links
+    return tuple(links)
 
 
 def frame(request: HttpRequest) -> dict[str, Any]:

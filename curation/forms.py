@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from django import forms
-from django.forms import BoundField
 
 from curation.evidence import NotQuotedError, locate_evidence
 from curation.guidelines import GUIDELINES, Guideline
 from curation.models import CheckVerdict, Reconstruction
 from curation.review import Evidence, VerdictInput
+from curation.review.drafts import SIDES
 from curation.review.terms import LONGEST_NOTE
 
 PARTS = ("verdict", "note", "evidence", "evidence-side", "evidence-start", "evidence-end")
@@ -22,19 +22,42 @@ PARTS = ("verdict", "note", "evidence", "evidence-side", "evidence-start", "evid
 
 @dataclass(frozen=True, slots=True)
 class CheckRow:
-    """One check as the page draws it; the quote's fields hold what was sent, `quote` what was found."""
+    """One check as the page draws it: the values of its fields as they came in or were left, and `quote`, the
+    passage that was found. `untouched` ones are all alike."""
 
     name: str
     label: str
     guideline: Guideline
-    verdict: BoundField
-    note: BoundField
-    evidence: BoundField
-    side: BoundField
-    start: BoundField
-    end: BoundField
+    verdict: str
+    note: str
+    evidence: str
+    side: str
+    start: str
+    end: str
     quote: Evidence | None
     problem: str
+
+    @property
+    def untouched(self) -> bool:
+        given = (self.verdict, self.note, self.evidence, self.side, self.start, self.end)
+        return not (any(given) or self.quote or self.problem)
+
+
+def _fields_of(check: str) -> dict[str, forms.Field]:
+    sides = [(side, side) for side in SIDES]
+    fields: dict[str, forms.Field] = {
+        "verdict": forms.ChoiceField(choices=CheckVerdict.Verdict.choices, required=False),
+        "note": forms.CharField(required=False, max_length=LONGEST_NOTE),
+        "evidence": forms.CharField(required=False, strip=False),
+        "evidence-side": forms.ChoiceField(choices=sides, required=False),
+        "evidence-start": forms.IntegerField(required=False),
+        "evidence-end": forms.IntegerField(required=False),
+    }
+    return {f"{check}-{part}": field for part, field in fields.items()}
+
+
+FIELDS = {name: field for check in CheckVerdict.Check.values for name, field in _fields_of(check).items()}
+"""Shared by all forms: nothing changes them, and making them takes as long as the rest of a page."""
 
 
 class ReviewForm(forms.Form):
@@ -45,8 +68,7 @@ class ReviewForm(forms.Form):
         self, posted: Any = None, *, item: Reconstruction, draft: Mapping[str, Any] | None = None
     ) -> None:
         super().__init__(posted, initial=_initial(draft or {}))
-        for check, label in CheckVerdict.Check.choices:
-            self.fields |= {f"{check}-{part}": field for part, field in _fields(str(label)).items()}
+        self.fields = FIELDS
         self.texts = {"source": item.source_prompt.text, "reconstruction": item.text}
         self.evidence: dict[str, Evidence | None] = {
             check: Evidence(**entry["evidence"]) if entry.get("evidence") else None
@@ -94,22 +116,17 @@ class ReviewForm(forms.Form):
         }
 
     def rows(self) -> Iterator[CheckRow]:
+        values = self.data if self.is_bound else self.initial
         for check, label in CheckVerdict.Check.choices:
-            verdict, note, evidence, side, start, end = (self[f"{check}-{part}"] for part in PARTS)
-            errors = [*verdict.errors, *note.errors, *evidence.errors, *side.errors]
-            problem = self.problems.get(check, "") or " ".join(errors)
+            names = [f"{check}-{part}" for part in PARTS]
+            errors = [error for name in names for error in self.errors.get(name, ())] if self.is_bound else []
             yield CheckRow(
                 check,
                 str(label),
                 GUIDELINES[check],
-                verdict,
-                note,
-                evidence,
-                side,
-                start,
-                end,
-                self.evidence.get(check),
-                problem,
+                *(str(values.get(name, "")) for name in names),
+                quote=self.evidence.get(check),
+                problem=self.problems.get(check, "") or " ".join(errors),
             )
 
     def complaint(self) -> str:
@@ -122,27 +139,6 @@ class ReviewForm(forms.Form):
             general = [entry["message"] for entry in self.non_field_errors().get_json_data()]
             return " ".join(general) or "Something cannot be taken as it is. Your input is kept."
         return ""
-
-
-def _fields(label: str) -> dict[str, forms.Field]:
-    return {
-        "verdict": forms.ChoiceField(
-            choices=CheckVerdict.Verdict.choices, required=False, widget=forms.RadioSelect
-        ),
-        "note": forms.CharField(
-            required=False,
-            max_length=LONGEST_NOTE,
-            label=f"Note on {label.lower()}",
-            widget=forms.Textarea(attrs={"rows": 2, "placeholder": "Note"}),
-        ),
-        "evidence": forms.CharField(required=False, strip=False, widget=forms.Textarea(attrs={"rows": 1})),
-        "evidence-side": forms.ChoiceField(
-            choices=(("", "either text"), ("source", "source"), ("reconstruction", "reconstruction")),
-            required=False,
-        ),
-        "evidence-start": forms.IntegerField(required=False, widget=forms.HiddenInput),
-        "evidence-end": forms.IntegerField(required=False, widget=forms.HiddenInput),
-    }
 
 
 def _initial(draft: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping
 
 from django.contrib.auth.models import User
 
 from curation.models import ReviewPreference
+from llm import sql
 
 ACTIONS: Mapping[str, tuple[str, str]] = {
     "check-1": ("1", "Go to the first check"),
@@ -37,13 +39,19 @@ RESERVED = ("?", "/")
 """Keys that every page has."""
 
 
+OWN_KEYS = "SELECT keys FROM curation_reviewpreference WHERE reviewer_id = %(reviewer)s"
+
+
 def usual_keys() -> dict[str, str]:
     return {action: key for action, (key, _) in ACTIONS.items()}
 
 
 def keys_of(reviewer: User) -> dict[str, str]:
     """By action; keys of actions that are not known any more, or clash by now, give way to the usual ones."""
-    stored = ReviewPreference.objects.filter(reviewer=reviewer).values_list("keys", flat=True).first() or {}
+    own = sql.fetch(OWN_KEYS, {"reviewer": reviewer.pk})
+    if not own:
+        return usual_keys()
+    stored = json.loads(own[0][0])
     keys = usual_keys() | {action: key for action, key in stored.items() if action in ACTIONS}
     return usual_keys() if problems_of_keys(keys) else keys
 

@@ -6,6 +6,7 @@ a form is posted ─► its service ─┬─► the next item, or the item mean
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from datetime import datetime
@@ -19,7 +20,7 @@ from django.utils import timezone
 from curation.difference import difference
 from curation.forms import ReviewForm
 from curation.hints import Hint, find_hints
-from curation.models import Reconstruction, Review, ReviewDraft, ReviewSlot
+from curation.models import Reconstruction, ReconstructionDraft, Review, ReviewDraft, ReviewSlot
 from curation.review import (
     LastAction,
     LeaseTakenError,
@@ -34,7 +35,14 @@ from curation.review import (
 )
 from curation.review_keys import ACTIONS, keys_of
 from curation.reviewer_progress import progress_of, zone_of
+from llm import sql
 from llm.web import PageRequest, render_page
+
+_TRAIL = sql.Columns(ReconstructionDraft, "draft")
+_TRAIL_OF = f"""
+    SELECT {_TRAIL.listed} FROM curation_reconstructiondraft AS draft
+    WHERE draft.reconstruction_id = %(item)s ORDER BY draft.number
+"""  # noqa: S608 - of the model's columns
 
 DONE = {"accept": "Accepted", "reject": "Rejected", "skip": "Skipped", "flag": "Flagged"}
 
@@ -116,7 +124,7 @@ def item_page(
         "until": until,
         "draft": draft,
         "seconds": seconds_of(request) if form.is_bound else draft and draft.seconds,
-        "trail": list(item.drafts.order_by("number")),
+        "trail": _TRAIL.load(_TRAIL_OF, {"item": item.pk}),
         "difference": shown,
         "progress": progress_of(request.user, zone_of(request)),
         "now": timezone.now(),
@@ -134,6 +142,7 @@ def _frame(request: PageRequest) -> dict[str, Any]:
     return {
         "queue": queue_state(reviewer=request.user),
         "keys": keys,
+        "all_keys": json.dumps(keys),
         "shortcuts": [(keys[action], what) for action, (_, what) in ACTIONS.items()],
         "last": last,
         "last_name": named(last) if last else "",

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from django.contrib import messages
 from django.db.models import Q
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -30,6 +30,7 @@ from curation.review import (
     skip,
     undo,
 )
+from curation.review.texts import item_with_source
 from curation.review_page import (
     DONE,
     claimed_page,
@@ -226,7 +227,10 @@ def my_review(request: PageRequest, pk: int) -> HttpResponse:
 
 
 def _item(pk: int) -> Reconstruction:
-    return get_object_or_404(Reconstruction.objects.select_related("source_prompt"), pk=pk)
+    try:
+        return item_with_source(pk)
+    except Reconstruction.DoesNotExist:
+        raise Http404(f"There is no item {pk}.") from None
 
 
 def _number(text: str) -> int:

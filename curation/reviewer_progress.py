@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import tzinfo
-from statistics import median
 from zoneinfo import ZoneInfo
 
 from django.contrib.auth.models import User
-from django.db.models import Count, Q
 from django.http import HttpRequest
 from django.utils import timezone
 
-from curation.models import Review
+from llm import sql
 
 RECENT = 50
 """The reviews whose median is the time an item takes (ours)."""
+
+PROGRESS = """
+    SELECT count(*) FILTER (WHERE created_at >= %(midnight)s), count(*), (
+        SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds) FROM (
+            SELECT seconds FROM curation_review
+            WHERE reviewer_id = %(reviewer)s AND withdrawn_at IS NULL AND seconds IS NOT NULL
+            ORDER BY id DESC LIMIT %(recent)s) AS recent)
+    FROM curation_review WHERE reviewer_id = %(reviewer)s AND withdrawn_at IS NULL
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +36,9 @@ class ReviewerProgress:
 
 def progress_of(reviewer: User, zone: tzinfo) -> ReviewerProgress:
     """Standing reviews only; today begins at midnight in `zone`."""
-    own = Review.objects.filter(reviewer=reviewer, withdrawn_at__isnull=True)
     midnight = timezone.localtime(timezone=zone).replace(hour=0, minute=0, second=0, microsecond=0)
-    counts = own.order_by().aggregate(all=Count("pk"), today=Count("pk", filter=Q(created_at__gte=midnight)))
-    recent = own.exclude(seconds=None).values_list("seconds", flat=True)[:RECENT]
-    seconds = [each for each in recent if each is not None]
-    return ReviewerProgress(counts["today"], counts["all"], median(seconds) if seconds else None)
+    parameters = {"reviewer": reviewer.pk, "midnight": midnight, "recent": RECENT}
+    return ReviewerProgress(*sql.fetch(PROGRESS, parameters)[0])
 
 
 def zone_of(request: HttpRequest) -> tzinfo:

@@ -11,6 +11,12 @@ from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponseBase
 
+from llm import sql
+
+GROUPS = """
+    SELECT name FROM auth_group JOIN auth_user_groups ON auth_user_groups.group_id = auth_group.id
+    WHERE auth_user_groups.user_id = %(user)s
+"""
 View = Callable[..., HttpResponseBase]
 
 
@@ -27,7 +33,7 @@ def roles_of(user: AbstractBaseUser | AnonymousUser) -> frozenset[Role]:
     if not isinstance(user, User):
         return frozenset()
     if not hasattr(user, "_roles"):
-        names = set(Role) if user.is_superuser else set(user.groups.values_list("name", flat=True))
+        names = set(Role) if user.is_superuser else {name for (name,) in sql.fetch(GROUPS, {"user": user.pk})}
         user._roles = frozenset(role for role in Role if role in names)  # type: ignore[attr-defined]
     roles: frozenset[Role] = user._roles  # type: ignore[attr-defined]
     return roles

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,9 +11,17 @@ from django.contrib.auth.models import User
 from django.db.models import Model, QuerySet
 from django.utils import timezone
 
+from llm import sql
 from llm.models import AuditEntry, Run
 
 BATCH = 1_000
+RECORD = """
+    INSERT INTO llm_auditentry
+        (subject_kind, subject_id, action, before, after, reason, actor_id, actor_name, at)
+    SELECT given.*, %(now)s FROM unnest(
+        %(kinds)s::text[], %(ids)s::bigint[], %(actions)s::text[], %(before)s::jsonb[], %(after)s::jsonb[],
+        %(reasons)s::text[], %(actors)s::int[], %(names)s::text[]) AS given
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,24 +58,24 @@ def record(
 
 def record_many(changes: Iterable[Change]) -> None:
     """The same for many objects at once."""
-    now = timezone.now()
-    entries = []
-    for change in changes:
-        kind, pk = _subject(change.subject)
-        entries.append(
-            AuditEntry(
-                subject_kind=kind,
-                subject_id=pk,
-                action=change.action,
-                before=dict(change.before),
-                after=dict(change.after),
-                reason=change.reason,
-                actor=change.actor,
-                actor_name=_actor_name(change),
-                at=now,
-            )
+    listed = list(changes)
+    for start in range(0, len(listed), BATCH):
+        batch = listed[start : start + BATCH]
+        subjects = [_subject(change.subject) for change in batch]
+        sql.execute(
+            RECORD,
+            {
+                "kinds": [kind for kind, _ in subjects],
+                "ids": [pk for _, pk in subjects],
+                "actions": [change.action for change in batch],
+                "before": [_as_json(change.before) for change in batch],
+                "after": [_as_json(change.after) for change in batch],
+                "reasons": [change.reason for change in batch],
+                "actors": [change.actor.pk if change.actor else None for change in batch],
+                "names": [_actor_name(change) for change in batch],
+                "now": timezone.now(),
+            },
         )
-    AuditEntry.objects.bulk_create(entries, batch_size=BATCH)
 
 
 def history_of(subject: Model) -> QuerySet[AuditEntry]:
@@ -84,3 +93,7 @@ def _actor_name(change: Change) -> str:
     if change.actor is not None:
         return change.actor.get_username()
     return f"run {change.run.pk}" if change.run is not None else "command"
+
+
+def _as_json(values: Mapping[str, Any]) -> str:
+    return json.dumps(dict(values), ensure_ascii=False)

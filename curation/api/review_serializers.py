@@ -152,7 +152,7 @@ class ItemInHandSerializer(serializers.ModelSerializer[ReviewSlot]):
 
 
 class QueueStateSerializer(serializers.Serializer[Any]):
-    """`waiting` is exact up to 1,000; with `many` there are more."""
+    """`waiting` is exact up to 200; with `many` there are more."""
 
     waiting = serializers.IntegerField()
     many: Any = serializers.BooleanField()

@@ -17,7 +17,9 @@ class Review(models.Model):
         REJECT = "reject"
 
     reconstruction = models.ForeignKey(Reconstruction, on_delete=models.PROTECT, related_name="reviews")
-    reviewer = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="reviews")
+    reviewer = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="reviews", db_index=False
+    )
     decision = models.CharField(max_length=6, choices=Decision.choices)
     automatic = models.BooleanField(default=False, help_text="Made by a program, not by a person")
     adjudication = models.BooleanField(default=False, help_text="Settles an item that reviewers disagree on")
@@ -44,7 +46,15 @@ class Review(models.Model):
                 name="one_standing_adjudication_per_item",
             ),
         )
-        indexes = (models.Index(fields=["reviewer", "-id"]), models.Index(fields=["created_at"]))
+        indexes = (
+            models.Index(fields=["reviewer", "-id"]),
+            models.Index(fields=["created_at"]),
+            models.Index(
+                fields=["reviewer", "created_at"],
+                condition=Q(withdrawn_at__isnull=True),
+                name="standing_reviews_by_time",
+            ),
+        )
 
     def __str__(self) -> str:
         return f"{self.decision} of {self.reconstruction_id}"
@@ -65,7 +75,7 @@ class CheckVerdict(models.Model):
         FAIL = "fail"
         UNSURE = "unsure"
 
-    review = models.ForeignKey(Review, on_delete=models.CASCADE, related_name="verdicts")
+    review = models.ForeignKey(Review, on_delete=models.CASCADE, related_name="verdicts", db_index=False)
     check_name = models.CharField(max_length=24, choices=Check.choices)
     verdict = models.CharField(max_length=6, choices=Verdict.choices)
     note = models.TextField(blank=True)
@@ -90,13 +100,21 @@ class ReviewSlot(models.Model):
     """One wanted review of a reconstruction: free, held by a reviewer under a lease, or filled.
 
     An item has as many slots as reviews are wanted of it, so that no number of reviewers can hold more. A
-    slot whose lease has run out is free at once. `suspended` ones are offered to nobody.
+    slot whose lease has run out is free at once. `suspended` ones are offered to nobody. No index holds the
+    lease, so that renewing it costs next to nothing.
     """
 
-    reconstruction = models.ForeignKey(Reconstruction, on_delete=models.CASCADE, related_name="slots")
+    reconstruction = models.ForeignKey(
+        Reconstruction, on_delete=models.CASCADE, related_name="slots", db_index=False
+    )
     number = models.PositiveSmallIntegerField()
     holder = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+        settings.AUTH_USER_MODEL,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        db_index=False,
     )
     held_since = models.DateTimeField(null=True, blank=True)
     lease_expires_at = models.DateTimeField(null=True, blank=True)
@@ -124,11 +142,7 @@ class ReviewSlot(models.Model):
             models.Index(
                 fields=["id"], condition=Q(review__isnull=True, suspended=False), name="open_review_slots"
             ),
-            models.Index(
-                fields=["holder", "lease_expires_at"],
-                condition=Q(holder__isnull=False),
-                name="held_review_slots",
-            ),
+            models.Index(fields=["holder"], condition=Q(holder__isnull=False), name="review_slots_by_holder"),
         )
 
     def __str__(self) -> str:
@@ -138,7 +152,9 @@ class ReviewSlot(models.Model):
 class ReviewDraft(models.Model):
     """What a reviewer has filled in so far, as the page last sent it."""
 
-    reconstruction = models.ForeignKey(Reconstruction, on_delete=models.CASCADE, related_name="review_drafts")
+    reconstruction = models.ForeignKey(
+        Reconstruction, on_delete=models.CASCADE, related_name="review_drafts", db_index=False
+    )
     reviewer = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="review_drafts"
     )
@@ -159,7 +175,9 @@ class ReviewSkip(models.Model):
     """An item that a reviewer put back: offered to them again only after everything else."""
 
     reconstruction = models.ForeignKey(Reconstruction, on_delete=models.CASCADE, related_name="skips")
-    reviewer = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    reviewer = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", db_index=False
+    )
     created_at = models.DateTimeField()
 
     class Meta:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 
 from django.contrib.auth.models import User
@@ -14,12 +15,12 @@ from curation.models import (
     CorpusPrompt,
     Reconstruction,
     Review,
-    ReviewDraft,
-    ReviewSkip,
     ReviewSlot,
 )
+from curation.review import statements
+from curation.review.drafts import draft_of
 from curation.review.settling import Opinion, check_agreement, standing_of
-from curation.review.slots import lock_item
+from curation.review.slots import lock_item, open_slots_of
 from curation.review.terms import (
     Evidence,
     LeaseExpiredError,
@@ -28,10 +29,12 @@ from curation.review.terms import (
     ReviewError,
     VerdictInput,
 )
-from llm.audit import Change, record_many
+from llm import sql
+from llm.audit import Change, kind_of, record_many
 
 State = Reconstruction.State
 
+PROMPT_KIND = kind_of(CorpusPrompt)
 WITHDRAWN = "the decision that accepted it was withdrawn"
 """Why a corpus prompt without a standing acceptance is excluded."""
 
@@ -55,15 +58,14 @@ def decide(
     asks for no second opinion.
     """
     item = lock_item(reconstruction_id)
-    earlier = standing_reviews(item).filter(reviewer=reviewer, adjudication=False).first()
-    if earlier:
-        if _same(earlier, decision, verdicts):
-            return earlier
-        raise ReviewError({"decision": f"You have decided already: {earlier.decision}. Nothing changed."})
+    others = standing_opinions(item)
+    if any(opinion.reviewer == reviewer.pk and not opinion.adjudication for opinion in others):
+        return _again(item, reviewer, decision, verdicts)
     if problems := problems_of(decision, verdicts):
         raise ReviewError(problems)
     slot = _slot_for(item, reviewer, automatic=automatic)
-    draft = ReviewDraft.objects.filter(reconstruction=item, reviewer=reviewer).first()
+    if seconds is None and (draft := draft_of(reviewer=reviewer, reconstruction_id=item.pk)):
+        seconds = draft.seconds
     review = store_review(
         Review(
             reconstruction=item,
@@ -71,19 +73,31 @@ def decide(
             decision=decision,
             automatic=automatic,
             opened_at=slot.held_since,
-            seconds=seconds if seconds is not None or draft is None else draft.seconds,
+            seconds=seconds,
         ),
         verdicts,
+        slot=slot,
     )
-    _fill(slot, review)
-    if draft:
-        draft.delete()
-    ReviewSkip.objects.filter(reconstruction=item, reviewer=reviewer).delete()
     if automatic:
         item.wanted_reviews = 1
         item.slots.filter(review__isnull=True).delete()
-    settle(item, action=f"reviewed: {decision}", actor=reviewer)
+    given = {check: verdict.verdict for check, verdict in verdicts.items()}
+    settle(
+        item,
+        action=f"reviewed: {decision}",
+        actor=reviewer,
+        opinions=[*others, Opinion(decision, given, reviewer=reviewer.pk)],
+    )
     return review
+
+
+def _again(
+    item: Reconstruction, reviewer: User, decision: str, verdicts: Mapping[str, VerdictInput]
+) -> Review:
+    earlier = standing_reviews(item).get(reviewer=reviewer, adjudication=False)
+    if _same(earlier, decision, verdicts):
+        return earlier
+    raise ReviewError({"decision": f"You have decided already: {earlier.decision}. Nothing changed."})
 
 
 def problems_of(decision: str, verdicts: Mapping[str, VerdictInput]) -> dict[str, str]:
@@ -107,18 +121,32 @@ def problems_of(decision: str, verdicts: Mapping[str, VerdictInput]) -> dict[str
     return problems
 
 
-def store_review(review: Review, verdicts: Mapping[str, VerdictInput]) -> Review:
-    review.save(force_insert=True)
-    CheckVerdict.objects.bulk_create(
-        CheckVerdict(
-            review=review,
-            check_name=check,
-            verdict=verdicts[check].verdict,
-            note=verdicts[check].note,
-            evidence=_evidence_json(verdicts[check].evidence),
-        )
-        for check in CheckVerdict.Check.values
+def store_review(
+    review: Review, verdicts: Mapping[str, VerdictInput], *, slot: ReviewSlot | None = None
+) -> Review:
+    """Stores a new review with its verdicts, in a slot that the caller has locked; the reviewer's draft and
+    skip of the item go with it."""
+    review.created_at = timezone.now()
+    given = [(check, verdicts[check]) for check in CheckVerdict.Check.values]
+    [(review.pk,)] = sql.fetch(
+        statements.STORE_REVIEW,
+        {
+            "item": review.reconstruction_id,
+            "reviewer": review.reviewer_id,
+            "decision": review.decision,
+            "automatic": review.automatic,
+            "adjudication": review.adjudication,
+            "opened_at": review.opened_at,
+            "seconds": review.seconds,
+            "now": review.created_at,
+            "slot": slot.pk if slot else None,
+            "checks": [check for check, _ in given],
+            "verdicts": [verdict.verdict for _, verdict in given],
+            "notes": [verdict.note for _, verdict in given],
+            "evidence": [_as_text(verdict.evidence) for _, verdict in given],
+        },
     )
+    review._state.adding = False
     return review
 
 
@@ -127,44 +155,72 @@ def standing_reviews(item: Reconstruction) -> QuerySet[Review]:
     return Review.objects.filter(reconstruction=item, withdrawn_at__isnull=True)
 
 
-def settle(item: Reconstruction, *, action: str, actor: User | None, reason: str = "") -> None:
+def standing_opinions(item: Reconstruction) -> list[Opinion]:
+    """What the item's standing reviews say."""
+    return [
+        Opinion(decision, dict(zip(checks or (), verdicts or (), strict=True)), adjudication, reviewer)
+        for decision, adjudication, reviewer, checks, verdicts in sql.fetch(
+            statements.OPINIONS, {"item": item.pk}
+        )
+    ]
+
+
+def settle(
+    item: Reconstruction,
+    *,
+    action: str,
+    actor: User | None,
+    reason: str = "",
+    opinions: Sequence[Opinion] | None = None,
+) -> None:
     """Brings an item (locked by the caller) to the state that its standing reviews amount to, with its
-    corpus prompt and slots; one that is put aside with a flag stays there until the flag is resolved."""
+    corpus prompt and slots; one that is put aside with a flag stays there until the flag is resolved.
+
+    `opinions` are those of the standing reviews, for a caller who knows them.
+    """
     before = item.state
-    reviews = list(standing_reviews(item).prefetch_related("verdicts"))
-    opinions = [_opinion(review) for review in reviews]
+    if opinions is None:
+        opinions = standing_opinions(item)
     standing = standing_of(opinions, item.wanted_reviews)
     item.agreement = check_agreement(opinions, CheckVerdict.Check.values)
     if item.state != State.FLAGGED or any(opinion.adjudication for opinion in opinions):
         item.state = State.IN_REVIEW if standing == "waiting" else State(standing)
-    item.state_reason = _reason_of(item, reviews)
-    item.save(update_fields=["state", "state_reason", "agreement", "wanted_reviews"])
+    item.state_reason = _reason_of(item, opinions)
+    _store_state(item)
     followed = _set_corpus_prompt(item, actor, reason)
     if item.state == State.IN_REVIEW:
         _ensure_slots(item)
     elif item.state in (State.ACCEPTED, State.REJECTED):
-        item.slots.filter(review__isnull=True).delete()
+        sql.execute(statements.DROP_OPEN_SLOTS, {"item": item.pk})
     record_many([Change(item, action, {"state": before}, {"state": item.state}, reason, actor), *followed])
 
 
-def _opinion(review: Review) -> Opinion:
-    verdicts = {verdict.check_name: verdict.verdict for verdict in review.verdicts.all()}
-    return Opinion(review.decision, verdicts, review.adjudication)
+def _store_state(item: Reconstruction) -> None:
+    sql.execute(
+        statements.STORE_STATE,
+        {
+            "item": item.pk,
+            "state": str(item.state),
+            "state_reason": item.state_reason,
+            "agreement": item.agreement,
+            "wanted": item.wanted_reviews,
+        },
+    )
 
 
-def _reason_of(item: Reconstruction, reviews: Sequence[Review]) -> str:
+def _reason_of(item: Reconstruction, opinions: Sequence[Opinion]) -> str:
     if item.state == State.FLAGGED:
         return item.state_reason
     if item.state == State.DISPUTED:
         return "its reviewers decided differently"
     if item.state != State.REJECTED:
         return ""
-    deciding = [review for review in reviews if review.adjudication] or reviews
+    deciding = [opinion for opinion in opinions if opinion.adjudication] or opinions
     failed = {
-        verdict.check_name
-        for review in deciding
-        for verdict in review.verdicts.all()
-        if verdict.verdict == CheckVerdict.Verdict.FAIL
+        check
+        for opinion in deciding
+        for check, verdict in opinion.verdicts.items()
+        if verdict == CheckVerdict.Verdict.FAIL
     }
     labels = [str(label) for check, label in CheckVerdict.Check.choices if check in failed]
     return f"failed: {'; '.join(labels)}" if labels else "rejected with a note"
@@ -173,28 +229,28 @@ def _reason_of(item: Reconstruction, reviews: Sequence[Review]) -> str:
 def _set_corpus_prompt(item: Reconstruction, actor: User | None, reason: str) -> list[Change]:
     """An accepted item has a corpus prompt; one that was made and has lost its acceptance is withdrawn, not
     deleted, because rubrics and exports may hold it. Returns what to put on record."""
-    if item.state == State.ACCEPTED:
-        prompt, created = CorpusPrompt.objects.get_or_create(
-            reconstruction=item, defaults={"text": item.text, "language": item.language}
-        )
-        if created:
-            return [Change(prompt, "accepted", {}, {"state": "accepted"}, reason, actor)]
-        if not prompt.withdrawn_at:
-            return []
-        prompt.withdrawn_at = None
-        if prompt.excluded_because == WITHDRAWN:
-            prompt.excluded_because = ""
-        prompt.save(update_fields=["withdrawn_at", "excluded_because"])
-        return [
-            Change(prompt, "accepted again", {"state": "withdrawn"}, {"state": "accepted"}, reason, actor)
-        ]
-    standing = CorpusPrompt.objects.filter(reconstruction=item, withdrawn_at__isnull=True).first()
-    if standing is None:
+    if item.state != State.ACCEPTED:
+        return _withdraw_prompt(item, actor, reason)
+    made = sql.fetch(statements.MAKE_PROMPT, {"item": item.pk, "now": timezone.now()})
+    if made:
+        subject = (PROMPT_KIND, made[0][0])
+        return [Change(subject, "accepted", {}, {"state": "accepted"}, reason, actor)]
+    prompt = CorpusPrompt.objects.get(reconstruction=item)
+    if not prompt.withdrawn_at:
         return []
-    standing.withdrawn_at = timezone.now()
-    standing.excluded_because = standing.excluded_because or WITHDRAWN
-    standing.save(update_fields=["withdrawn_at", "excluded_because"])
-    return [Change(standing, "withdrawn", {"state": "accepted"}, {"state": "withdrawn"}, reason, actor)]
+    prompt.withdrawn_at = None
+    if prompt.excluded_because == WITHDRAWN:
+        prompt.excluded_because = ""
+    prompt.save(update_fields=["withdrawn_at", "excluded_because"])
+    return [Change(prompt, "accepted again", {"state": "withdrawn"}, {"state": "accepted"}, reason, actor)]
+
+
+def _withdraw_prompt(item: Reconstruction, actor: User | None, reason: str) -> list[Change]:
+    parameters = {"item": item.pk, "now": timezone.now(), "because": WITHDRAWN}
+    return [
+        Change((PROMPT_KIND, pk), "withdrawn", {"state": "accepted"}, {"state": "withdrawn"}, reason, actor)
+        for (pk,) in sql.fetch(statements.WITHDRAW_PROMPT, parameters)
+    ]
 
 
 def _ensure_slots(item: Reconstruction) -> None:
@@ -210,7 +266,7 @@ def _ensure_slots(item: Reconstruction) -> None:
 def _slot_for(item: Reconstruction, reviewer: User, *, automatic: bool) -> ReviewSlot:
     """The slot that a decision fills, locked. Raises what stands in its way."""
     now = timezone.now()
-    slots = list(item.slots.select_for_update().filter(review__isnull=True).order_by("number"))
+    slots = open_slots_of(item)
     held = [s for s in slots if s.holder_id and s.lease_expires_at and s.lease_expires_at > now]
     if own := [s for s in held if s.holder_id == reviewer.pk]:
         return own[0]
@@ -224,9 +280,8 @@ def _slot_for(item: Reconstruction, reviewer: User, *, automatic: bool) -> Revie
     return free[0]
 
 
-def _fill(slot: ReviewSlot, review: Review) -> None:
-    slot.review, slot.holder, slot.held_since, slot.lease_expires_at = review, None, None, None
-    slot.save(update_fields=["review", "holder", "held_since", "lease_expires_at"])
+def _as_text(evidence: Evidence | None) -> str | None:
+    return json.dumps(evidence.as_json()) if evidence else None
 
 
 def _evidence_json(evidence: Evidence | None) -> dict[str, object] | None:

@@ -13,11 +13,18 @@ from django.utils import timezone
 from curation.models import CheckVerdict, Reconstruction, Review, ReviewDraft
 from curation.review.slots import lock_item
 from curation.review.terms import LONGEST_NOTE, ReviewError
+from llm import sql
 
 SIDES = ("source", "reconstruction")
 LONGEST_SECONDS = 24 * 60 * 60.0
 
 State = Reconstruction.State
+
+_DRAFT = sql.Columns(ReviewDraft, "draft")
+_DRAFT_OF = f"""
+    SELECT {_DRAFT.listed} FROM curation_reviewdraft AS draft
+    WHERE draft.reconstruction_id = %(item)s AND draft.reviewer_id = %(reviewer)s
+"""  # noqa: S608 - of the model's columns
 
 
 @transaction.atomic
@@ -48,7 +55,8 @@ def save_draft(
 
 
 def draft_of(*, reviewer: User, reconstruction_id: int) -> ReviewDraft | None:
-    return ReviewDraft.objects.filter(reconstruction=reconstruction_id, reviewer=reviewer).first()
+    parameters = {"item": reconstruction_id, "reviewer": reviewer.pk}
+    return next(iter(_DRAFT.load(_DRAFT_OF, parameters)), None)
 
 
 def clean_content(content: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

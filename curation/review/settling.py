@@ -15,11 +15,12 @@ Verdicts = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """One standing review: its decision ('accept' or 'reject') and verdicts."""
+    """One standing review: its decision ('accept' or 'reject') and verdicts, and the id of its reviewer."""
 
     decision: str
     verdicts: Verdicts
     adjudication: bool = False
+    reviewer: int | None = None
 
 
 def standing_of(opinions: Sequence[Opinion], wanted: int) -> Standing:

@@ -7,22 +7,40 @@ from datetime import datetime, timedelta
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet
+from django.db.models import QuerySet
 from django.utils import timezone
 
-from curation.models import CurationPolicy, Reconstruction, Review, ReviewSkip, ReviewSlot
+from curation.models import CurationPolicy, Reconstruction, ReviewSkip, ReviewSlot
+from curation.review import statements
 from curation.review.settling import wants_second_review
 from curation.review.terms import LeaseTakenError, NotWaitingError, QueueState
+from curation.review.texts import slot_with_texts
+from llm import sql
 from llm.audit import Change, record_many
 from llm.models import Run
 
-COUNTED_EXACTLY = 1_000
+COUNTED_EXACTLY = 200
 """The queue's length is counted up to here; a longer one is 'more than'."""
+
+REVIEWER_LOCK = 0x7265_7669
+"""Which of the database's advisory locks are those of reviewers."""
 
 BATCH = 1_000
 KIND = "reconstruction"
 
 State = Reconstruction.State
+
+_SLOT = sql.Columns(ReviewSlot, "slot")
+_LOCKED = sql.Columns(
+    Reconstruction, "item", only=["id", "state", "state_reason", "wanted_reviews", "agreement"]
+)
+_LOCK_ITEM = f"""
+    SELECT {_LOCKED.listed} FROM curation_reconstruction AS item WHERE item.id = %(item)s FOR NO KEY UPDATE
+"""  # noqa: S608 - of the model's columns
+_OPEN_SLOTS = f"""
+    SELECT {_SLOT.listed} FROM curation_reviewslot AS slot
+    WHERE slot.reconstruction_id = %(item)s AND slot.review_id IS NULL ORDER BY slot.number FOR UPDATE
+"""  # noqa: S608 - of the models' columns
 
 
 @transaction.atomic
@@ -66,18 +84,11 @@ def claim_next(*, reviewer: User) -> ReviewSlot | None:
 
     None when nothing is free. Twenty at once get twenty different slots, and nobody gets two of one item.
     """
+    sql.fetch(statements.NO_HURRY, {})
     _lock_reviewer(reviewer)
-    held = _with_texts().filter(holder=reviewer, lease_expires_at__gt=timezone.now())
-    if slot := held.order_by("-lease_expires_at").first():
-        return slot
-    skips = ReviewSkip.objects.filter(reconstruction=OuterRef("reconstruction"), reviewer=reviewer)
-    if slot := _take_first(reviewer, _free_for(reviewer).filter(~Exists(skips)).order_by("pk")):
-        return slot
-    skipped = ReviewSkip.objects.filter(reviewer=reviewer).order_by("created_at")
-    for pk in skipped.values_list("reconstruction", flat=True):
-        if slot := _take_first(reviewer, _free_for(reviewer).filter(reconstruction=pk)):
-            return slot
-    return None
+    lease = {"reviewer": reviewer.pk, "now": timezone.now(), "until": _lease_end()}
+    taken = sql.fetch(statements.TAKE_NEXT, lease) or sql.fetch(statements.TAKE_SKIPPED, lease)
+    return slot_with_texts(taken[0][0]) if taken else None
 
 
 @transaction.atomic
@@ -86,19 +97,17 @@ def claim(*, reviewer: User, reconstruction_id: int) -> ReviewSlot:
     _lock_reviewer(reviewer)
     item = lock_item(reconstruction_id)
     now = timezone.now()
-    open_slots = list(
-        _with_texts().select_for_update(of=("self",)).filter(reconstruction=item).order_by("number")
-    )
+    open_slots = open_slots_of(item)
     held = [slot for slot in open_slots if slot.lease_expires_at and slot.lease_expires_at > now]
     for slot in held:
         if slot.holder_id == reviewer.pk:
-            return _lease(slot, reviewer)
+            return slot_with_texts(take_slot(slot, reviewer).pk)
     free = [slot for slot in open_slots if slot not in held and not slot.suspended]
     if item.state != State.IN_REVIEW or not open_slots or _has_reviewed(item, reviewer):
         raise NotWaitingError(f"reconstruction {item.pk} is not waiting for your review")
     if not free:
         raise LeaseTakenError(min(slot.lease_expires_at for slot in held if slot.lease_expires_at))
-    return _lease(free[0], reviewer)
+    return slot_with_texts(take_slot(free[0], reviewer).pk)
 
 
 def renew_lease(*, reviewer: User, reconstruction_id: int) -> datetime | None:
@@ -128,22 +137,20 @@ def skip(*, reviewer: User, reconstruction_id: int) -> None:
 
 def queue_state(*, reviewer: User) -> QueueState:
     """How much is left for this reviewer, and what others hold."""
-    now = timezone.now()
-    free = Q(holder__isnull=True) | Q(lease_expires_at__lte=now) | Q(holder=reviewer)
-    earlier = _open_slots().filter(
-        free, reconstruction=OuterRef("reconstruction"), number__lt=OuterRef("number")
-    )
-    mine = _open_slots().filter(free, ~Exists(_standing(reviewer)), ~Exists(earlier))
-    waiting = mine.order_by()[: COUNTED_EXACTLY + 1].count()
-    others = _open_slots().filter(
-        ~Exists(_standing(reviewer)), lease_expires_at__gt=now, holder__isnull=False
-    )
-    held = others.exclude(holder=reviewer).aggregate(count=Count("pk"), until=Min("lease_expires_at"))
-    return QueueState(min(waiting, COUNTED_EXACTLY), waiting > COUNTED_EXACTLY, held["count"], held["until"])
+    parameters = {"reviewer": reviewer.pk, "now": timezone.now(), "most": COUNTED_EXACTLY + 1}
+    [(waiting, held, until)] = sql.fetch(statements.QUEUE_STATE, parameters)
+    return QueueState(min(waiting, COUNTED_EXACTLY), waiting > COUNTED_EXACTLY, held, until)
 
 
 def lock_item(reconstruction_id: int) -> Reconstruction:
-    return Reconstruction.objects.select_for_update(no_key=True).get(pk=reconstruction_id)
+    """The item with what reviews change of it, locked until the transaction ends; the rest is deferred.
+
+    Raises Reconstruction.DoesNotExist.
+    """
+    found = _LOCKED.load(_LOCK_ITEM, {"item": reconstruction_id})
+    if not found:
+        raise Reconstruction.DoesNotExist(f"there is no reconstruction {reconstruction_id}")
+    return found[0]
 
 
 def live_slots(reviewer: User) -> QuerySet[ReviewSlot]:
@@ -153,55 +160,13 @@ def live_slots(reviewer: User) -> QuerySet[ReviewSlot]:
     )
 
 
+def open_slots_of(item: Reconstruction) -> list[ReviewSlot]:
+    """The slots of an item (locked by the caller) that no review fills, locked, by number."""
+    return _SLOT.load(_OPEN_SLOTS, {"item": item.pk})
+
+
 def take_slot(slot: ReviewSlot, reviewer: User) -> ReviewSlot:
-    """Leases a slot that the caller has locked."""
-    return _lease(slot, reviewer)
-
-
-def _open_slots() -> QuerySet[ReviewSlot]:
-    return ReviewSlot.objects.filter(review__isnull=True, suspended=False)
-
-
-def _with_texts() -> QuerySet[ReviewSlot]:
-    return ReviewSlot.objects.filter(review__isnull=True).select_related("reconstruction__source_prompt")
-
-
-def _standing(reviewer: User) -> QuerySet[Review]:
-    return Review.objects.filter(
-        reconstruction=OuterRef("reconstruction"), reviewer=reviewer, withdrawn_at__isnull=True
-    )
-
-
-def _has_reviewed(item: Reconstruction, reviewer: User) -> bool:
-    return item.reviews.filter(reviewer=reviewer, withdrawn_at__isnull=True).exists()
-
-
-def _lock_reviewer(reviewer: User) -> None:
-    """Two tabs of one reviewer claim one after the other, so that both get the same item."""
-    User.objects.select_for_update(no_key=True).only("pk").get(pk=reviewer.pk)
-
-
-def _free_for(reviewer: User) -> QuerySet[ReviewSlot]:
-    now = timezone.now()
-    own = ReviewSlot.objects.filter(
-        reconstruction=OuterRef("reconstruction"), holder=reviewer, lease_expires_at__gt=now
-    )
-    return _open_slots().filter(
-        Q(holder__isnull=True) | Q(lease_expires_at__lte=now), ~Exists(_standing(reviewer)), ~Exists(own)
-    )
-
-
-def _take_first(reviewer: User, free: QuerySet[ReviewSlot]) -> ReviewSlot | None:
-    """Locks the first free slot and leases it. A slot that changed since the query began is looked at again
-    by the database under its lock, so one that was just leased is passed over."""
-    pk = free.select_for_update(skip_locked=True, of=("self",)).values_list("pk", flat=True).first()
-    if pk is None:
-        return None
-    return _lease(_with_texts().get(pk=pk), reviewer)
-
-
-def _lease(slot: ReviewSlot, reviewer: User) -> ReviewSlot:
-    """A renewal keeps the time since when the item is held."""
+    """Leases a slot that the caller has locked. A renewal keeps the time since when the item is held."""
     now = timezone.now()
     if slot.holder_id != reviewer.pk or slot.lease_expires_at is None or slot.lease_expires_at <= now:
         slot.holder, slot.held_since = reviewer, now
@@ -210,5 +175,16 @@ def _lease(slot: ReviewSlot, reviewer: User) -> ReviewSlot:
     return slot
 
 
+def _has_reviewed(item: Reconstruction, reviewer: User) -> bool:
+    return item.reviews.filter(reviewer=reviewer, withdrawn_at__isnull=True).exists()
+
+
+def _lock_reviewer(reviewer: User) -> None:
+    """Two tabs of one reviewer claim one after the other, so that both get the same item."""
+    sql.fetch(statements.LOCK_REVIEWER, {"lock": REVIEWER_LOCK, "reviewer": reviewer.pk})
+
+
 def _lease_end() -> datetime:
-    return timezone.now() + timedelta(minutes=CurationPolicy.current().lease_minutes)
+    stored = sql.fetch(statements.LEASE_MINUTES, {})
+    minutes = stored[0][0] if stored else CurationPolicy().lease_minutes
+    return timezone.now() + timedelta(minutes=minutes)

@@ -39,7 +39,7 @@ class VerdictInput:
 @dataclass(frozen=True, slots=True)
 class QueueState:
     """`waiting` counts the items that this reviewer could still take, the one in hand included; it is exact
-    up to 1,000, and with `many` there are more.
+    up to 200, and with `many` there are more.
 
     `held_until` is when the first item that others hold comes free, unless its reader goes on.
     """

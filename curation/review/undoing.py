@@ -13,14 +13,15 @@ from curation.models import (
     Reconstruction,
     Review,
     ReviewDraft,
-    ReviewFlag,
     ReviewSkip,
 )
+from curation.review import statements
 from curation.review.deciding import settle, standing_reviews
 from curation.review.flags import close_flag
 from curation.review.revising import take_back
 from curation.review.slots import claim, lock_item, take_slot
 from curation.review.terms import LastAction, LeaseTakenError, NotWaitingError, UndoError
+from llm import sql
 
 UNDO_HOURS = 24
 """How long a reviewer can take back an action; later ones are withdrawn by a researcher (ours)."""
@@ -32,21 +33,9 @@ State = Reconstruction.State
 
 def last_action(*, reviewer: User) -> LastAction | None:
     """What the reviewer did last, if it is recent enough to be taken back."""
-    since = timezone.now() - timedelta(hours=UNDO_HOURS)
-    actions: list[LastAction] = []
-    reviews = Review.objects.filter(reviewer=reviewer, withdrawn_at__isnull=True, adjudication=False)
-    if review := reviews.filter(created_at__gt=since).order_by("-created_at").first():
-        accepted = review.decision == Review.Decision.ACCEPT
-        actions.append(
-            LastAction("accept" if accepted else "reject", review.reconstruction_id, review.created_at)
-        )
-    skips = ReviewSkip.objects.filter(reviewer=reviewer, created_at__gt=since)
-    if skip := skips.order_by("-created_at").first():
-        actions.append(LastAction("skip", skip.reconstruction_id, skip.created_at))
-    flags = ReviewFlag.objects.filter(reviewer=reviewer, resolved_at__isnull=True, created_at__gt=since)
-    if flagged := flags.order_by("-created_at").first():
-        actions.append(LastAction("flag", flagged.reconstruction_id, flagged.created_at))
-    return max(actions, key=lambda action: action.at, default=None)
+    parameters = {"reviewer": reviewer.pk, "since": timezone.now() - timedelta(hours=UNDO_HOURS)}
+    found = sql.fetch(statements.LAST_ACTION, parameters)
+    return LastAction(*found[0]) if found else None
 
 
 @transaction.atomic
