@@ -113,13 +113,12 @@ def reviewed_too_often(shown: Mapping[int, int]) -> int:
 
 @contextmanager
 def web_application(workers: int, threads: int) -> Iterator[str]:
-    """gunicorn on a free port of the loopback address; its address."""
+    """The web server on a free port of the loopback address; its address."""
     from config.stack.processes import free_port
 
     port = free_port()
-    command = [sys.executable, "-m", "gunicorn", "config.wsgi:application", "--bind", f"127.0.0.1:{port}"]
-    command += ["--workers", str(workers), "--worker-class", "gthread", "--threads", str(threads)]
-    process = subprocess.Popen([*command, "--log-level", "warning"])
+    command = [sys.executable, "-m", "config.server", "--port", str(port)]
+    process = subprocess.Popen([*command, "--workers", str(workers), "--threads", str(threads)])
     address = f"http://127.0.0.1:{port}"
     try:
         _wait_for(f"{address}/healthz")

@@ -235,7 +235,8 @@ def tasks(items: int, seconds: float) -> dict[str, Any]:
     nexts = [t for each in ten for t in each.nexts]
     submits = [t for each in ten for t in each.submits]
     pairs = [t for each in together for t in each.pairs]
-    held = Counter(item for each in (one, *ten, alone, *together) for item in each.items)
+    held = Counter(item for each in (one, *ten) for item in each.items)
+    held.update(item for other in (alone, *together) for item in other.items)
     return {
         "tasks": items,
         "api_one_user_next_p50_ms": round(loads.percentile(one.nexts, 0.5), 1),

@@ -70,6 +70,7 @@ def database_settings(url: str) -> dict[str, Any]:
         "ENGINE": "django.db.backends.postgresql",
         "CONN_MAX_AGE": 60,
         "CONN_HEALTH_CHECKS": True,
-        "OPTIONS": dict(parts),
+        # Querysets are never prepared, whatever this says; statements that are written by hand are.
+        "OPTIONS": {"prepare_threshold": 0, **parts},
         **entry,
     }

@@ -7,6 +7,7 @@ from config import views
 from curation import export_views, token_views
 
 urlpatterns = [
+    path("api/v1/", include("curation.api.urls")),
     path("", views.home, name="home"),
     path("healthz", views.healthz, name="healthz"),
     path(
@@ -26,5 +27,4 @@ urlpatterns = [
     path("exports/<int:pk>/file/", export_views.export_file, name="export-file"),
     path("my-tokens/", token_views.my_tokens, name="my-tokens"),
     path("my-tokens/<int:pk>/revoke/", token_views.token_revoke, name="token-revoke"),
-    path("api/v1/", include("curation.api.urls")),
 ]

@@ -119,12 +119,20 @@ class ReviewForm(forms.Form):
         values = self.data if self.is_bound else self.initial
         for check, label in CheckVerdict.Check.choices:
             names = [f"{check}-{part}" for part in PARTS]
-            errors = [error for name in names for error in self.errors.get(name, ())] if self.is_bound else []
+            verdict, note, evidence, side, start, end = (str(values.get(name, "")) for name in names)
+            errors = (
+                [str(each) for name in names for each in self.errors.get(name, ())] if self.is_bound else []
+            )
             yield CheckRow(
                 check,
                 str(label),
                 GUIDELINES[check],
-                *(str(values.get(name, "")) for name in names),
+                verdict,
+                note,
+                evidence,
+                side,
+                start,
+                end,
                 quote=self.evidence.get(check),
                 problem=self.problems.get(check, "") or " ".join(errors),
             )

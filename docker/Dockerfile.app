@@ -24,5 +24,4 @@ CMD ["celery", "-A", "config", "worker", "--pool", "threads", "--concurrency", "
 FROM app AS web
 EXPOSE 8000
 HEALTHCHECK --interval=30s --timeout=5s --start-period=20s CMD ["python", "docker/healthcheck.py", "8000"]
-CMD ["gunicorn", "config.wsgi:application", "--bind", "0.0.0.0:8000", "--worker-class", "gthread", \
-     "--workers", "2", "--threads", "8", "--worker-tmp-dir", "/dev/shm", "--access-logfile", "-"]
+CMD ["python", "-m", "config.server", "--host", "0.0.0.0", "--access-log"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from enum import StrEnum
 from functools import wraps
 from typing import Any
@@ -33,10 +33,15 @@ def roles_of(user: AbstractBaseUser | AnonymousUser) -> frozenset[Role]:
     if not isinstance(user, User):
         return frozenset()
     if not hasattr(user, "_roles"):
-        names = set(Role) if user.is_superuser else {name for (name,) in sql.fetch(GROUPS, {"user": user.pk})}
-        user._roles = frozenset(role for role in Role if role in names)  # type: ignore[attr-defined]
+        remember_groups(user, [name for (name,) in sql.fetch(GROUPS, {"user": user.pk})])
     roles: frozenset[Role] = user._roles  # type: ignore[attr-defined]
     return roles
+
+
+def remember_groups(user: User, names: Collection[str]) -> None:
+    """For who has read the names of a person's groups already."""
+    roles = frozenset(role for role in Role if user.is_superuser or role in names)
+    user._roles = roles  # type: ignore[attr-defined]
 
 
 def role_required(*allowed: Role) -> Callable[[View], View]:

@@ -158,10 +158,8 @@ def _manage(*arguments: str) -> None:
 
 def _start_web(stack: ExitStack) -> str:
     port = free_port(preferred=8000)
-    command = _python("gunicorn", "config.wsgi:application", "--bind", f"127.0.0.1:{port}")
-    web = Child(
-        "web application", [*command, "--worker-class", "gthread", "--threads", "8"], LOGS / "web.log"
-    )
+    command = _python("config.server", "--port", str(port), "--workers", "1")
+    web = Child("web application", command, LOGS / "web.log")
     web.start()
     stack.callback(web.stop)
     address = f"http://127.0.0.1:{port}"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
 from rest_framework import status
 from rest_framework.request import Request
@@ -20,7 +19,7 @@ from curation.api.base import ApiView
 from curation.api.permissions import ANNOTATING
 from curation.api.problems import ConflictError
 from curation.api.serializers import FlagSerializer, ReviewSerializer
-from curation.api.visibility import known_items
+from curation.api.visibility import known_item
 from curation.models import Reconstruction, ReviewSlot
 
 NOT_YOURS = "This item is not yours any more: the lease has run out, or it is decided. Nothing is stored."
@@ -31,10 +30,10 @@ class QueueView(ApiView):
 
     def item(self, pk: int) -> Reconstruction:
         """Raises Http404 for one that the person may not know of."""
-        return get_object_or_404(known_items(self.person), pk=pk)
+        return known_item(self.person, pk)
 
     def queue(self) -> Any:
-        return shapes.QueueStateSerializer(review.queue_state(reviewer=self.person)).data
+        return shapes.queue_as_json(review.queue_state(reviewer=self.person))
 
 
 class Queue(QueueView):
@@ -55,9 +54,7 @@ class NextItem(QueueView):
     def post(self, request: Request) -> Response:
         """Takes the next free item, or gives back the one that you hold."""
         slot = review.claim_next(reviewer=self.person)
-        return Response(
-            {"item": shapes.ItemInHandSerializer(slot).data if slot else None, "queue": self.queue()}
-        )
+        return Response({"item": shapes.item_in_hand(slot) if slot else None, "queue": self.queue()})
 
 
 class Claim(QueueView):
@@ -65,7 +62,7 @@ class Claim(QueueView):
     def post(self, request: Request, pk: int) -> Response:
         """Takes this item, or keeps it. 409 with `until` while others hold it."""
         slot: ReviewSlot = review.claim(reviewer=self.person, reconstruction_id=self.item(pk).pk)
-        return Response(shapes.ItemInHandSerializer(slot).data)
+        return Response(shapes.item_in_hand(slot))
 
 
 class Heartbeat(QueueView):
@@ -99,7 +96,7 @@ class Draft(QueueView):
         saved_at = review.save_draft(
             reviewer=self.person,
             reconstruction_id=item.pk,
-            content=shapes.content_of(shapes.verdicts_of(given["verdicts"], item)),
+            content=shapes.content_of(shapes.verdicts_of(given["verdicts"], lambda: item)),
             seconds=given.get("seconds", 0),
         )
         if saved_at is None:
@@ -113,15 +110,20 @@ class Decide(QueueView):
     @extend_schema(responses=ReviewSerializer)
     def post(self, request: Request, pk: int) -> Response:
         """Stores your review. The same submission again answers as the first time did."""
-        item, given = self.item(pk), self.read()
-        made = review.decide(
-            reviewer=self.person,
-            reconstruction_id=item.pk,
-            decision=given["decision"],
-            verdicts=shapes.verdicts_of(given["verdicts"], item),
-            seconds=given.get("seconds"),
-        )
-        return Response(ReviewSerializer(made).data)
+        given = self.read()
+        verdicts = shapes.verdicts_of(given["verdicts"], lambda: self.item(pk))
+        try:
+            made = review.decide(
+                reviewer=self.person,
+                reconstruction_id=pk,
+                decision=given["decision"],
+                verdicts=verdicts,
+                seconds=given.get("seconds"),
+            )
+        except (Reconstruction.DoesNotExist, review.NotWaitingError):
+            self.item(pk)
+            raise
+        return Response(shapes.stored_review(made, verdicts))
 
 
 class Skip(QueueView):

@@ -92,7 +92,7 @@ class Adjudicate(ApiView):
             adjudicator=self.person,
             reconstruction_id=item.pk,
             decision=given["decision"],
-            verdicts=shapes.verdicts_of(given["verdicts"], item),
+            verdicts=shapes.verdicts_of(given["verdicts"], lambda: item),
             reason=given["reason"],
         )
         return Response(ReviewSerializer(made).data)

@@ -84,7 +84,10 @@ class ReviewSerializer(serializers.ModelSerializer[Review]):
 
     @extend_schema_field(serializers.DictField(child=VerdictSerializer()))
     def get_checks(self, review: Review) -> Mapping[str, Any]:
-        return {verdict.check_name: VerdictSerializer(verdict).data for verdict in review.verdicts.all()}
+        return {
+            given.check_name: {"verdict": given.verdict, "note": given.note, "evidence": given.evidence}
+            for given in review.verdicts.all()
+        }
 
 
 class ReviewDetailSerializer(ReviewSerializer):

@@ -12,10 +12,11 @@ from datetime import timedelta
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Q
 from django.utils import timezone
 
 from curation.api.models import ApiToken
+from llm import sql
+from llm.access import remember_groups
 from llm.audit import record
 
 PREFIX = "wr1_"
@@ -25,6 +26,16 @@ SHOWN_CHARACTERS = 8
 
 USE_NOTED_EVERY = timedelta(minutes=1)
 """`last_used_at` is written no more often than this."""
+
+_TOKEN = sql.Columns(ApiToken, "token")
+_USER = sql.Columns(User, "person")
+_BY_DIGEST = f"""
+    SELECT {_TOKEN.listed}, {_USER.listed}, ARRAY(
+        SELECT name FROM auth_group JOIN auth_user_groups ON auth_user_groups.group_id = auth_group.id
+        WHERE auth_user_groups.user_id = person.id)
+    FROM api_apitoken AS token JOIN auth_user AS person ON person.id = token.user_id
+    WHERE token.digest = %(digest)s AND token.expires_at > %(now)s AND person.is_active
+"""  # noqa: S608 - of the models' columns
 
 
 @transaction.atomic
@@ -53,13 +64,15 @@ def revoke_token(*, token_id: int, user: User) -> None:
 def use_token(text: str) -> ApiToken | None:
     """The token with its person, None when it is unknown, revoked or expired or the person is not active."""
     now = timezone.now()
-    found = ApiToken.objects.filter(digest=_digest(text), expires_at__gt=now, user__is_active=True)
-    token = found.select_related("user").first()
-    if token is None:
-        return None
-    long_ago = Q(last_used_at__isnull=True) | Q(last_used_at__lt=now - USE_NOTED_EVERY)
-    ApiToken.objects.filter(long_ago, pk=token.pk).update(last_used_at=now)
-    return token
+    for row in sql.fetch(_BY_DIGEST, {"digest": _digest(text), "now": now}):
+        values = iter(row)
+        token = _TOKEN.take(values)
+        token.user = _USER.take(values)
+        remember_groups(token.user, next(values))
+        if token.last_used_at is None or token.last_used_at < now - USE_NOTED_EVERY:
+            ApiToken.objects.filter(pk=token.pk).update(last_used_at=now)
+        return token
+    return None
 
 
 def _digest(text: str) -> str:

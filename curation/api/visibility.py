@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from django.contrib.auth.models import User
 from django.db.models import Exists, OuterRef, QuerySet
+from django.http import Http404
 
 from curation.models import Reconstruction, Review, ReviewSlot
 from curation.narrowing import settled_reviews
+from curation.review.texts import item_with_source
+from llm import sql
 from llm.access import Role, roles_of
+
+OPENED = "SELECT FROM curation_reviewslot WHERE reconstruction_id = %(item)s LIMIT 1"
 
 
 def known_items(person: User) -> QuerySet[Reconstruction]:
@@ -16,6 +23,14 @@ def known_items(person: User) -> QuerySet[Reconstruction]:
     if Role.RESEARCHER in roles_of(person):
         return items
     return items.filter(Exists(ReviewSlot.objects.filter(reconstruction=OuterRef("pk"))))
+
+
+def known_item(person: User, pk: int) -> Reconstruction:
+    """The same for one, with its source. Raises Http404."""
+    if Role.RESEARCHER in roles_of(person) or sql.fetch(OPENED, {"item": pk}):
+        with suppress(Reconstruction.DoesNotExist):
+            return item_with_source(pk)
+    raise Http404
 
 
 def known_reviews(person: User) -> QuerySet[Review]:

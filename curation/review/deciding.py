@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -18,7 +19,6 @@ from curation.models import (
     ReviewSlot,
 )
 from curation.review import statements
-from curation.review.drafts import draft_of
 from curation.review.settling import Opinion, check_agreement, standing_of
 from curation.review.slots import lock_item, open_slots_of
 from curation.review.terms import (
@@ -30,11 +30,11 @@ from curation.review.terms import (
     VerdictInput,
 )
 from llm import sql
-from llm.audit import Change, kind_of, record_many
+from llm.audit import Change, record_many
 
 State = Reconstruction.State
 
-PROMPT_KIND = kind_of(CorpusPrompt)
+PROMPT_KIND = str(CorpusPrompt._meta.verbose_name)
 WITHDRAWN = "the decision that accepted it was withdrawn"
 """Why a corpus prompt without a standing acceptance is excluded."""
 
@@ -64,8 +64,6 @@ def decide(
     if problems := problems_of(decision, verdicts):
         raise ReviewError(problems)
     slot = _slot_for(item, reviewer, automatic=automatic)
-    if seconds is None and (draft := draft_of(reviewer=reviewer, reconstruction_id=item.pk)):
-        seconds = draft.seconds
     review = store_review(
         Review(
             reconstruction=item,
@@ -128,7 +126,7 @@ def store_review(
     skip of the item go with it."""
     review.created_at = timezone.now()
     given = [(check, verdicts[check]) for check in CheckVerdict.Check.values]
-    [(review.pk,)] = sql.fetch(
+    [(review.pk, review.seconds)] = sql.fetch(
         statements.STORE_REVIEW,
         {
             "item": review.reconstruction_id,
@@ -186,17 +184,20 @@ def settle(
     if item.state != State.FLAGGED or any(opinion.adjudication for opinion in opinions):
         item.state = State.IN_REVIEW if standing == "waiting" else State(standing)
     item.state_reason = _reason_of(item, opinions)
-    _store_state(item)
-    followed = _set_corpus_prompt(item, actor, reason)
+    made = _store_state(item)
+    if made:
+        subject = (PROMPT_KIND, made[0][0])
+        followed = [Change(subject, "accepted", {}, {"state": "accepted"}, reason, actor)]
+    else:
+        followed = _set_corpus_prompt(item, actor, reason)
     if item.state == State.IN_REVIEW:
         _ensure_slots(item)
-    elif item.state in (State.ACCEPTED, State.REJECTED):
-        sql.execute(statements.DROP_OPEN_SLOTS, {"item": item.pk})
     record_many([Change(item, action, {"state": before}, {"state": item.state}, reason, actor), *followed])
 
 
-def _store_state(item: Reconstruction) -> None:
-    sql.execute(
+def _store_state(item: Reconstruction) -> list[tuple[Any, ...]]:
+    """Returns the id of the corpus prompt, if this made it."""
+    return sql.fetch(
         statements.STORE_STATE,
         {
             "item": item.pk,
@@ -204,6 +205,7 @@ def _store_state(item: Reconstruction) -> None:
             "state_reason": item.state_reason,
             "agreement": item.agreement,
             "wanted": item.wanted_reviews,
+            "now": timezone.now(),
         },
     )
 
@@ -227,14 +229,10 @@ def _reason_of(item: Reconstruction, opinions: Sequence[Opinion]) -> str:
 
 
 def _set_corpus_prompt(item: Reconstruction, actor: User | None, reason: str) -> list[Change]:
-    """An accepted item has a corpus prompt; one that was made and has lost its acceptance is withdrawn, not
-    deleted, because rubrics and exports may hold it. Returns what to put on record."""
+    """Brings the corpus prompt that an item has had before to where its acceptance stands. One that has lost
+    it is withdrawn, not deleted, because rubrics and exports may hold it. Returns what to put on record."""
     if item.state != State.ACCEPTED:
         return _withdraw_prompt(item, actor, reason)
-    made = sql.fetch(statements.MAKE_PROMPT, {"item": item.pk, "now": timezone.now()})
-    if made:
-        subject = (PROMPT_KIND, made[0][0])
-        return [Change(subject, "accepted", {}, {"state": "accepted"}, reason, actor)]
     prompt = CorpusPrompt.objects.get(reconstruction=item)
     if not prompt.withdrawn_at:
         return []

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from datetime import datetime, timedelta
+from datetime import datetime
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -14,7 +15,7 @@ from curation.models import CurationPolicy, Reconstruction, ReviewSkip, ReviewSl
 from curation.review import statements
 from curation.review.settling import wants_second_review
 from curation.review.terms import LeaseTakenError, NotWaitingError, QueueState
-from curation.review.texts import slot_with_texts
+from curation.review.texts import SLOT, slot_with_texts
 from llm import sql
 from llm.audit import Change, record_many
 from llm.models import Run
@@ -30,7 +31,7 @@ KIND = "reconstruction"
 
 State = Reconstruction.State
 
-_SLOT = sql.Columns(ReviewSlot, "slot")
+_USUAL_MINUTES = CurationPolicy().lease_minutes
 _LOCKED = sql.Columns(
     Reconstruction, "item", only=["id", "state", "state_reason", "wanted_reviews", "agreement"]
 )
@@ -38,7 +39,7 @@ _LOCK_ITEM = f"""
     SELECT {_LOCKED.listed} FROM curation_reconstruction AS item WHERE item.id = %(item)s FOR NO KEY UPDATE
 """  # noqa: S608 - of the model's columns
 _OPEN_SLOTS = f"""
-    SELECT {_SLOT.listed} FROM curation_reviewslot AS slot
+    SELECT {SLOT.listed} FROM curation_reviewslot AS slot
     WHERE slot.reconstruction_id = %(item)s AND slot.review_id IS NULL ORDER BY slot.number FOR UPDATE
 """  # noqa: S608 - of the models' columns
 
@@ -84,37 +85,35 @@ def claim_next(*, reviewer: User) -> ReviewSlot | None:
 
     None when nothing is free. Twenty at once get twenty different slots, and nobody gets two of one item.
     """
-    sql.fetch(statements.NO_HURRY, {})
-    _lock_reviewer(reviewer)
-    lease = {"reviewer": reviewer.pk, "now": timezone.now(), "until": _lease_end()}
+    sql.fetch(statements.LOCK_REVIEWER_IN_NO_HURRY, _reviewer_lock(reviewer))
+    lease = _lease(reviewer)
     taken = sql.fetch(statements.TAKE_NEXT, lease) or sql.fetch(statements.TAKE_SKIPPED, lease)
-    return slot_with_texts(taken[0][0]) if taken else None
+    return slot_with_texts(taken[0]) if taken else None
 
 
 @transaction.atomic
 def claim(*, reviewer: User, reconstruction_id: int) -> ReviewSlot:
     """Takes one particular item, or keeps it. Raises LeaseTakenError and NotWaitingError."""
-    _lock_reviewer(reviewer)
+    sql.fetch(statements.LOCK_REVIEWER, _reviewer_lock(reviewer))
     item = lock_item(reconstruction_id)
     now = timezone.now()
     open_slots = open_slots_of(item)
     held = [slot for slot in open_slots if slot.lease_expires_at and slot.lease_expires_at > now]
     for slot in held:
         if slot.holder_id == reviewer.pk:
-            return slot_with_texts(take_slot(slot, reviewer).pk)
+            return take_slot(slot, reviewer)
     free = [slot for slot in open_slots if slot not in held and not slot.suspended]
     if item.state != State.IN_REVIEW or not open_slots or _has_reviewed(item, reviewer):
         raise NotWaitingError(f"reconstruction {item.pk} is not waiting for your review")
     if not free:
         raise LeaseTakenError(min(slot.lease_expires_at for slot in held if slot.lease_expires_at))
-    return slot_with_texts(take_slot(free[0], reviewer).pk)
+    return take_slot(free[0], reviewer)
 
 
 def renew_lease(*, reviewer: User, reconstruction_id: int) -> datetime | None:
     """When the lease now ends; None when it has run out or the item is no longer the reviewer's."""
-    until = _lease_end()
-    live = live_slots(reviewer).filter(reconstruction=reconstruction_id)
-    return until if live.update(lease_expires_at=until) else None
+    renewed = sql.fetch(statements.RENEW, _lease(reviewer) | {"item": reconstruction_id})
+    return renewed[0][0] if renewed else None
 
 
 def release(*, reviewer: User, reconstruction_id: int) -> None:
@@ -137,8 +136,8 @@ def skip(*, reviewer: User, reconstruction_id: int) -> None:
 
 def queue_state(*, reviewer: User) -> QueueState:
     """How much is left for this reviewer, and what others hold."""
-    parameters = {"reviewer": reviewer.pk, "now": timezone.now(), "most": COUNTED_EXACTLY + 1}
-    [(waiting, held, until)] = sql.fetch(statements.QUEUE_STATE, parameters)
+    statement = statements.queue_state(COUNTED_EXACTLY + 1)
+    [(waiting, held, until)] = sql.fetch(statement, {"reviewer": reviewer.pk, "now": timezone.now()})
     return QueueState(min(waiting, COUNTED_EXACTLY), waiting > COUNTED_EXACTLY, held, until)
 
 
@@ -162,29 +161,22 @@ def live_slots(reviewer: User) -> QuerySet[ReviewSlot]:
 
 def open_slots_of(item: Reconstruction) -> list[ReviewSlot]:
     """The slots of an item (locked by the caller) that no review fills, locked, by number."""
-    return _SLOT.load(_OPEN_SLOTS, {"item": item.pk})
+    return SLOT.load(_OPEN_SLOTS, {"item": item.pk})
 
 
 def take_slot(slot: ReviewSlot, reviewer: User) -> ReviewSlot:
     """Leases a slot that the caller has locked. A renewal keeps the time since when the item is held."""
-    now = timezone.now()
-    if slot.holder_id != reviewer.pk or slot.lease_expires_at is None or slot.lease_expires_at <= now:
-        slot.holder, slot.held_since = reviewer, now
-    slot.lease_expires_at = _lease_end()
-    slot.save(update_fields=["holder", "held_since", "lease_expires_at"])
-    return slot
+    return slot_with_texts(sql.fetch(statements.LEASE, _lease(reviewer) | {"slot": slot.pk})[0])
 
 
 def _has_reviewed(item: Reconstruction, reviewer: User) -> bool:
     return item.reviews.filter(reviewer=reviewer, withdrawn_at__isnull=True).exists()
 
 
-def _lock_reviewer(reviewer: User) -> None:
+def _reviewer_lock(reviewer: User) -> sql.Parameters:
     """Two tabs of one reviewer claim one after the other, so that both get the same item."""
-    sql.fetch(statements.LOCK_REVIEWER, {"lock": REVIEWER_LOCK, "reviewer": reviewer.pk})
+    return {"lock": REVIEWER_LOCK, "reviewer": reviewer.pk}
 
 
-def _lease_end() -> datetime:
-    stored = sql.fetch(statements.LEASE_MINUTES, {})
-    minutes = stored[0][0] if stored else CurationPolicy().lease_minutes
-    return timezone.now() + timedelta(minutes=minutes)
+def _lease(reviewer: User) -> dict[str, Any]:
+    return {"reviewer": reviewer.pk, "now": timezone.now(), "usual_minutes": _USUAL_MINUTES}

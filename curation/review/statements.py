@@ -1,17 +1,43 @@
 """What the review room asks the database on every item, written by hand: it has to be quick.
 
-`%(reviewer)s` is the reviewer's id, `%(item)s` a reconstruction's, `%(now)s` the time, `%(until)s` when a new
-lease ends.
+`%(reviewer)s` is the reviewer's id, `%(item)s` a reconstruction's, `%(now)s` the time, `%(usual_minutes)s` a
+lease's length before anybody has stored one.
 """
 
 from __future__ import annotations
 
+from functools import cache
+
+from curation.review.texts import SLOT_WITH_TEXTS
+
 LOCK_REVIEWER = "SELECT pg_advisory_xact_lock(%(lock)s, %(reviewer)s)"
 
-NO_HURRY = "SELECT set_config('synchronous_commit', 'off', true)"
+LOCK_REVIEWER_IN_NO_HURRY = """
+    SELECT pg_advisory_xact_lock(%(lock)s, %(reviewer)s), set_config('synchronous_commit', 'off', true)
+"""
 """A lease that a crash of the database forgets is a free item again: a claim need not wait for the disk."""
 
-LEASE_MINUTES = "SELECT lease_minutes FROM curation_curationpolicy WHERE id = 1"
+_LEASE_END = """
+    %(now)s + make_interval(mins => COALESCE(
+        (SELECT lease_minutes FROM curation_curationpolicy WHERE id = 1), %(usual_minutes)s))
+"""
+
+_LEASED = f"""
+    UPDATE curation_reviewslot
+    SET holder_id = %(reviewer)s, lease_expires_at = {_LEASE_END}, held_since = CASE
+        WHEN holder_id = %(reviewer)s AND lease_expires_at > %(now)s THEN held_since ELSE %(now)s END
+"""  # noqa: S608 - of the constant above
+"""A renewal keeps the time since when the item is held."""
+
+LEASE = f"WITH slot AS ({_LEASED} WHERE id = %(slot)s RETURNING *) {SLOT_WITH_TEXTS}"
+"""Leases a slot that the caller has locked."""
+
+RENEW = f"""
+    UPDATE curation_reviewslot SET lease_expires_at = {_LEASE_END}
+    WHERE reconstruction_id = %(item)s AND holder_id = %(reviewer)s AND review_id IS NULL
+        AND lease_expires_at > %(now)s
+    RETURNING lease_expires_at
+"""  # noqa: S608 - of the constant above
 
 _UNREVIEWED = """
     NOT EXISTS (
@@ -20,18 +46,13 @@ _UNREVIEWED = """
             AND review.reviewer_id = %(reviewer)s AND review.withdrawn_at IS NULL)
 """
 
-_LEASED = """
-    UPDATE curation_reviewslot
-    SET holder_id = %(reviewer)s, held_since = %(now)s, lease_expires_at = %(until)s
-"""
-
 
 def _take(skips: str, order: str) -> str:
     """A slot that changed since the statement began is looked at again under its lock, so that one which was
     just leased is passed over. A reviewer who holds nothing has no other slot of the item."""
     return f"""
         WITH mine AS (
-            SELECT id FROM curation_reviewslot
+            SELECT * FROM curation_reviewslot
             WHERE holder_id = %(reviewer)s AND review_id IS NULL AND lease_expires_at > %(now)s
             ORDER BY lease_expires_at DESC LIMIT 1
         ), free AS (
@@ -42,9 +63,11 @@ def _take(skips: str, order: str) -> str:
             AND {_UNREVIEWED}
             ORDER BY {order} LIMIT 1 FOR NO KEY UPDATE OF slot SKIP LOCKED
         ), taken AS (
-            {_LEASED} WHERE id = (SELECT id FROM free) RETURNING id
+            {_LEASED} WHERE id = (SELECT id FROM free) RETURNING *
+        ), slot AS (
+            SELECT * FROM mine UNION ALL SELECT * FROM taken
         )
-        SELECT id FROM mine UNION ALL SELECT id FROM taken
+        {SLOT_WITH_TEXTS}
     """  # noqa: S608 - of the constants below
 
 
@@ -56,7 +79,7 @@ TAKE_NEXT = _take(
     """,
     "slot.id",
 )
-"""The id of the slot that the reviewer holds, else of the oldest free one that they have not skipped."""
+"""The slot that the reviewer holds, else of the oldest free one that they have not skipped."""
 
 TAKE_SKIPPED = _take(
     """
@@ -67,7 +90,14 @@ TAKE_SKIPPED = _take(
 )
 """The same of those that they have skipped, in that order."""
 
-QUEUE_STATE = f"""
+
+@cache
+def queue_state(most: int) -> str:
+    """How many items are free for the reviewer, counted up to `most`; how many slots others hold, until when.
+
+    `most` stands in the statement, because a limit that is not known makes the database plan anew each time.
+    """
+    return f"""
     WITH free AS (
         SELECT FROM curation_reviewslot AS slot
         WHERE slot.review_id IS NULL AND NOT slot.suspended
@@ -79,15 +109,15 @@ QUEUE_STATE = f"""
                     AND earlier.review_id IS NULL AND NOT earlier.suspended
                     AND (earlier.holder_id IS NULL OR earlier.lease_expires_at <= %(now)s
                         OR earlier.holder_id = %(reviewer)s)))
-        ORDER BY slot.id LIMIT %(most)s
+        ORDER BY slot.id LIMIT {most:d}
     ), held AS (
         SELECT lease_expires_at FROM curation_reviewslot AS slot
         WHERE slot.holder_id <> %(reviewer)s AND slot.lease_expires_at > %(now)s
             AND slot.review_id IS NULL AND NOT slot.suspended AND {_UNREVIEWED}
     )
     SELECT (SELECT count(*) FROM free), (SELECT count(*) FROM held), (SELECT min(lease_expires_at) FROM held)
-"""  # noqa: S608 - of the constants above
-"""How many items are free for the reviewer, counted up to `most`; how many slots others hold, until when."""
+    """  # noqa: S608 - of the constants above and a number
+
 
 OPINIONS = """
     SELECT review.decision, review.adjudication, review.reviewer_id,
@@ -102,9 +132,11 @@ STORE_REVIEW = """
     WITH review AS (
         INSERT INTO curation_review (reconstruction_id, reviewer_id, decision, automatic, adjudication,
             opened_at, seconds, created_at, withdrawn_because)
-        VALUES (%(item)s, %(reviewer)s, %(decision)s, %(automatic)s, %(adjudication)s,
-            %(opened_at)s, %(seconds)s, %(now)s, '')
-        RETURNING id
+        VALUES (%(item)s, %(reviewer)s, %(decision)s, %(automatic)s, %(adjudication)s, %(opened_at)s,
+            COALESCE(%(seconds)s, (SELECT seconds FROM curation_reviewdraft
+                WHERE reconstruction_id = %(item)s AND reviewer_id = %(reviewer)s)),
+            %(now)s, '')
+        RETURNING id, seconds
     ), verdicts AS (
         INSERT INTO curation_checkverdict (review_id, check_name, verdict, note, evidence)
         SELECT review.id, given.* FROM review, unnest(
@@ -118,22 +150,28 @@ STORE_REVIEW = """
     ), skips AS (
         DELETE FROM curation_reviewskip WHERE reconstruction_id = %(item)s AND reviewer_id = %(reviewer)s
     )
-    SELECT id FROM review
+    SELECT id, seconds FROM review
 """
-"""A review with its verdicts, in its slot if it has one; the reviewer's draft and skip have served."""
+"""A review with its verdicts, in its slot if it has one; the reviewer's draft and skip have served. Without
+seconds of its own it has those of the draft."""
 
 STORE_STATE = """
-    UPDATE curation_reconstruction
-    SET state = %(state)s, state_reason = %(state_reason)s, agreement = %(agreement)s,
-        wanted_reviews = %(wanted)s
-    WHERE id = %(item)s
-"""
-
-MAKE_PROMPT = """
+    WITH item AS (
+        UPDATE curation_reconstruction
+        SET state = %(state)s, state_reason = %(state_reason)s, agreement = %(agreement)s,
+            wanted_reviews = %(wanted)s
+        WHERE id = %(item)s
+        RETURNING id, state, text, language
+    ), slots AS (
+        DELETE FROM curation_reviewslot
+        WHERE %(state)s IN ('accepted', 'rejected') AND reconstruction_id = %(item)s AND review_id IS NULL
+    )
     INSERT INTO curation_corpusprompt (reconstruction_id, text, language, excluded_because, created_at)
-    SELECT id, text, language, '', %(now)s FROM curation_reconstruction WHERE id = %(item)s
+    SELECT id, text, language, '', %(now)s FROM item WHERE state = 'accepted'
     ON CONFLICT (reconstruction_id) DO NOTHING RETURNING id
 """
+"""An item's state. One that is settled needs no more reviews; one that is accepted has a corpus prompt, and
+if this makes it, its id is given."""
 
 WITHDRAW_PROMPT = """
     UPDATE curation_corpusprompt
@@ -141,8 +179,6 @@ WITHDRAW_PROMPT = """
         excluded_because = CASE WHEN excluded_because = '' THEN %(because)s ELSE excluded_because END
     WHERE reconstruction_id = %(item)s AND withdrawn_at IS NULL RETURNING id
 """
-
-DROP_OPEN_SLOTS = "DELETE FROM curation_reviewslot WHERE reconstruction_id = %(item)s AND review_id IS NULL"
 
 LAST_ACTION = """
     SELECT kind, item, at FROM (

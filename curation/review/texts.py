@@ -1,11 +1,14 @@
-"""Reading an item with its source and, for its page, the slot that a reviewer holds: by hand, to be quick."""
+"""Reading an item with its source, alone or with one of its slots: by hand, to be quick."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
 
 from curation.models import Reconstruction, ReviewSlot, SourcePrompt
 from llm import sql
 
-_SLOT = sql.Columns(ReviewSlot, "slot")
+SLOT = sql.Columns(ReviewSlot, "slot")
 _ITEM = sql.Columns(Reconstruction, "item", without=["search"])
 _SOURCE = sql.Columns(SourcePrompt, "source", without=["search"])
 _ITEM_BY_ID = f"""
@@ -13,12 +16,13 @@ _ITEM_BY_ID = f"""
     JOIN curation_sourceprompt AS source ON source.id = item.source_prompt_id
     WHERE item.id = %(item)s
 """  # noqa: S608 - of the models' columns
-_SLOT_BY_ID = f"""
-    SELECT {_ITEM.listed}, {_SOURCE.listed}, {_SLOT.listed} FROM curation_reviewslot AS slot
+
+SLOT_WITH_TEXTS = f"""
+    SELECT {_ITEM.listed}, {_SOURCE.listed}, {SLOT.listed} FROM slot
     JOIN curation_reconstruction AS item ON item.id = slot.reconstruction_id
     JOIN curation_sourceprompt AS source ON source.id = item.source_prompt_id
-    WHERE slot.id = %(slot)s
 """  # noqa: S608 - of the models' columns
+"""The end of a statement that has found its slots under the name `slot`."""
 
 
 def item_with_source(reconstruction_id: int) -> Reconstruction:
@@ -31,12 +35,11 @@ def item_with_source(reconstruction_id: int) -> Reconstruction:
     raise Reconstruction.DoesNotExist(f"there is no reconstruction {reconstruction_id}")
 
 
-def slot_with_texts(slot_id: int) -> ReviewSlot:
-    """A slot that there is, with its item and the item's source."""
-    [row] = sql.fetch(_SLOT_BY_ID, {"slot": slot_id})
+def slot_with_texts(row: Iterable[Any]) -> ReviewSlot:
+    """Of a row that SLOT_WITH_TEXTS gives."""
     values = iter(row)
     item = _ITEM.take(values)
     item.source_prompt = _SOURCE.take(values)
-    slot = _SLOT.take(values)
+    slot = SLOT.take(values)
     slot.reconstruction = item
     return slot

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
+from rest_framework.renderers import JSONRenderer
 from rest_framework.test import APIClient
 
+from curation.api.review_serializers import (
+    ItemInHandSerializer,
+    QueueStateSerializer,
+    item_in_hand,
+    queue_as_json,
+)
+from curation.api.serializers import ReviewSerializer
 from curation.models import CheckVerdict, Reconstruction, Review, ReviewSlot
+from curation.review import claim_next, queue_state
 from tests.api.conftest import checks, send
 from tests.samples import HOSTILE, reconstruction, review
 
@@ -35,6 +45,21 @@ def test_the_loop_from_next_to_an_empty_queue(as_ann: APIClient) -> None:
     item.refresh_from_db()
     assert item.state == "accepted"
     assert send(as_ann, "post", "queue/next/").json()["item"] is None
+
+
+def test_what_is_made_by_hand_is_what_the_serializers_would_give(ann: User, as_ann: APIClient) -> None:
+    item = reconstruction("in_review")
+    slot = claim_next(reviewer=ann)
+    assert slot is not None
+    answer = send(as_ann, "post", "queue/next/").json()
+    assert answer["item"] == json.loads(JSONRenderer().render(ItemInHandSerializer(slot).data))
+    assert answer["item"] == item_in_hand(slot)
+    state = queue_state(reviewer=ann)
+    assert answer["queue"] == QueueStateSerializer(state).data == queue_as_json(state)
+    verdict = {"verdict": "fail", "note": NOTE, "evidence": {"text": "village library"}}
+    body = {"decision": "reject", "verdicts": checks(task_clarity=verdict), "seconds": 12.5}
+    made = send(as_ann, "post", f"queue/{item.pk}/decide/", body).json()
+    assert made == json.loads(JSONRenderer().render(ReviewSerializer(Review.objects.get()).data))
 
 
 def test_the_same_submission_again_answers_as_the_first(as_ann: APIClient) -> None:
