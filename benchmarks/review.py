@@ -197,7 +197,7 @@ def corpus(items: int, people: int, seconds: float) -> dict[str, Any]:
     loads.fill(items, 3_000)
     cookies, researcher = loads.reviewers(people), loads.researcher()
     beyond = storm_of_claims(10_000, people)
-    with loads.web_application(workers=2, threads=8) as address:
+    with loads.web_application(workers=2, threads=4) as address:
 
         async def together() -> tuple[list[Reviewer], list[float]]:
             work = at_work(address, cookies, seconds, (1.0, 2.0))
@@ -226,7 +226,7 @@ def tasks(items: int, seconds: float) -> dict[str, Any]:
     loads.fill(items, 1_500)
     cookies = loads.reviewers(10)
     tokens = loads.tokens(10)
-    with loads.web_application(workers=2, threads=8) as address:
+    with loads.web_application(workers=2, threads=4) as address:
         asyncio.run(at_the_api(address, tokens, 2))  # connections, and plans of statements
         [one] = asyncio.run(at_the_api(address, tokens[:1], seconds))
         ten = asyncio.run(at_the_api(address, tokens, seconds))

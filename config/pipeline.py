@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from django.contrib.auth.models import User
 
+from curation.models import Source
 from curation.services import start_filtering, start_reconstruction
 from llm.models import Endpoint, Run
 from rubrics.services import start_mining
@@ -18,11 +20,14 @@ from training.services import start_assessing, start_selecting, start_writing
 
 @dataclass(frozen=True)
 class Stage:
+    """`plans` says that it is told how many to plan for each source prompt, and of which source."""
+
     name: str
     label: str
     description: str
     start: Callable[..., Run]
     needs_endpoint: bool = True
+    plans: bool = False
 
 
 STAGES: dict[str, Stage] = {
@@ -33,6 +38,7 @@ STAGES: dict[str, Stage] = {
             "Reconstruct",
             "Plans reconstructions of the source prompts by both strategies and writes the planned ones.",
             start_reconstruction,
+            plans=True,
         ),
         Stage(
             "filter",
@@ -65,11 +71,26 @@ STAGES: dict[str, Stage] = {
 }
 
 
-def start_stage(*, stage: str, endpoint: Endpoint | None, limit: int | None, user: User | None) -> Run:
-    """Queues everything that waits for a stage. Raises ValueError when a needed endpoint is missing."""
+def start_stage(
+    *,
+    stage: str,
+    endpoint: Endpoint | None,
+    limit: int | None,
+    user: User | None,
+    per_source: int = 1,
+    seed: int = 0,
+    source: Source | None = None,
+) -> Run:
+    """Queues everything that waits for a stage; `per_source`, `seed` and `source` are for one that plans.
+
+    Raises ValueError when a needed endpoint is missing.
+    """
     chosen = STAGES[stage]
-    if not chosen.needs_endpoint:
-        return chosen.start(limit=limit, user=user)
-    if endpoint is None:
-        raise ValueError(f"{chosen.label} needs an endpoint")
-    return chosen.start(endpoint=endpoint, limit=limit, user=user)
+    given: dict[str, Any] = {"limit": limit, "user": user}
+    if chosen.plans:
+        given |= {"per_source": per_source, "seed": seed, "source": source}
+    if chosen.needs_endpoint:
+        if endpoint is None:
+            raise ValueError(f"{chosen.label} needs an endpoint")
+        given["endpoint"] = endpoint
+    return chosen.start(**given)

@@ -1,6 +1,6 @@
 """The web server: Granian with what this application wants of it.
 
-    python -m config.server [--host 127.0.0.1] [--port 8000] [--workers 2] [--threads 8]
+    python -m config.server [--host 127.0.0.1] [--port 8000] [--workers 2] [--threads 4]
 
 A stop signal lets requests at work finish; a worker that dies is replaced; the death of this process, however
 it comes about, ends its workers.
@@ -16,7 +16,7 @@ from granian import Granian
 from granian.constants import Interfaces
 from granian.log import LogLevels
 
-from config.stack.processes import end_with_parent
+from llm.processes import end_with_parent
 
 APPLICATION = "config.wsgi:application"
 LONGEST_STOP = 30
@@ -33,7 +33,7 @@ def main() -> int:
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8000)
     parser.add_argument("--workers", type=int, default=2, help="processes")
-    parser.add_argument("--threads", type=int, default=8, help="of each process")
+    parser.add_argument("--threads", type=int, default=4, help="of each process")
     parser.add_argument("--access-log", action="store_true", help="a line for each request")
     options = parser.parse_args()
     server = Granian(

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from config.forms import StartForm
 from config.overview import overview
 from config.pipeline import STAGES, start_stage
+from curation.services import preview_plan
 from llm.access import Role, role_required, roles_of
 from llm.models import Endpoint
 from llm.web import PageRequest, render_page
@@ -35,11 +36,13 @@ def home(request: PageRequest) -> HttpResponse:
 @role_required(Role.RESEARCHER)
 @require_http_methods(["GET", "HEAD", "POST"])
 def run_start(request: PageRequest) -> HttpResponse:
+    """Starts a run; the button `preview` says first what a plan would add, and starts nothing."""
     endpoints = list(Endpoint.objects.all()[:2])
     only_one = endpoints[0] if len(endpoints) == 1 else None
-    initial = {"stage": request.GET.get("stage", ""), "endpoint": only_one}
+    initial = {name: request.GET.get(name, "") for name in ("stage", "source")} | {"endpoint": only_one}
     form = StartForm(request.POST if request.method == "POST" else None, initial=initial)
-    if request.method == "POST" and form.is_valid():
+    valid = request.method == "POST" and form.is_valid()
+    if valid and not form.previews:
         run = start_stage(user=request.user, **form.cleaned_data)
         if run.total == 0:
             messages.info(request, "Nothing waits for this stage, so the run ended at once.")
@@ -49,8 +52,10 @@ def run_start(request: PageRequest) -> HttpResponse:
         "stages": STAGES.values(),
         "chosen": form["stage"].value(),
         "no_endpoint": not endpoints,
+        "preview": preview_plan(**form.plan()) if valid else None,
     }
-    return render_page(request, "run_start.html", context, status=422 if form.errors else 200)
+    status = 422 if form.errors else 200
+    return render_page(request, "run_start.html", context, parts=["start"], status=status)
 
 
 @login_not_required

@@ -87,13 +87,16 @@ def review_withdraw(request: PageRequest, pk: int) -> HttpResponse:
         else:
             messages.success(request, "The review is withdrawn.")
             return redirect("review-withdraw", pk)
+    settled = review.reconstruction.state not in BLIND
+    # What holds the corpus prompt tells that there was one; who has withdrawn the review knows.
+    knows = settled or review.withdrawn_by_id == request.user.pk
     context = {
         "review": review,
         "item": review.reconstruction,
-        "shown": review.reconstruction.state not in BLIND or review.reviewer_id == request.user.pk,
+        "shown": settled or review.reviewer_id == request.user.pk,
         "others": review.reconstruction.reviews.filter(withdrawn_at__isnull=True).exclude(pk=pk).count(),
         "corpus_prompt": CorpusPrompt.objects.filter(reconstruction=review.reconstruction_id).first(),
-        "groups": touched_by_items([review.reconstruction_id]),
+        "groups": touched_by_items([review.reconstruction_id]) if knows else None,
         "problem": problem,
     }
     return render_page(request, "curation/withdraw.html", context, status=422 if problem else 200)

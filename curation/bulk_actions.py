@@ -10,10 +10,11 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 
+from curation.excluding import exclude, include_again
 from curation.models import Reconstruction, Review, SourcePrompt
+from curation.reconstruction import MAX_SOURCE_SEGMENTS
 from curation.review import NotWaitingError, ask_for_second_review, resolve_flag, withdraw
 from curation.review.revising import MOST_REVIEWS
-from llm.audit import Change, record_many
 from llm.engine.steps import Step, register
 from llm.models import Run, RunItem
 from llm.types import Chat
@@ -147,6 +148,17 @@ _ALL = (
         frozenset({Needs.REASON}),
         danger=True,
     ),
+    Action(
+        "include",
+        "Include again",
+        "takes back what excluded each, so that reconstructions of it are planned again",
+        SourcePrompt,
+        (
+            ("is not excluded", Q(excluded_because="")),
+            ("is too long to be reconstructed", Q(segments__gt=MAX_SOURCE_SEGMENTS)),
+        ),
+        frozenset({Needs.REASON}),
+    ),
 )
 
 ACTIONS: Mapping[str, Action] = {action.name: action for action in _ALL}
@@ -192,14 +204,11 @@ def _put_back(ids: Sequence[int], by: User, reason: str) -> int:
 
 
 def _exclude(ids: Sequence[int], by: User, reason: str) -> int:
-    longest = SourcePrompt._meta.get_field("excluded_because").max_length
-    prompts = SourcePrompt.objects.select_for_update().filter(pk__in=ids, excluded_because="")
-    found = list(prompts.order_by("pk").values_list("pk", flat=True))
-    SourcePrompt.objects.filter(pk__in=found).update(excluded_because=reason[:longest])
-    before, after = {"excluded_because": ""}, {"excluded_because": reason[:longest]}
-    kind = str(SourcePrompt._meta.verbose_name)
-    record_many(Change((kind, pk), "excluded", before, after, reason, by) for pk in found)
-    return len(found)
+    return exclude(source_prompt_ids=ids, by=by, reason=reason)
+
+
+def _include(ids: Sequence[int], by: User, reason: str) -> int:
+    return include_again(source_prompt_ids=ids, by=by, reason=reason)
 
 
 _DOING: Mapping[str, Callable[[Sequence[int], User, str], int]] = {
@@ -207,6 +216,7 @@ _DOING: Mapping[str, Callable[[Sequence[int], User, str], int]] = {
     "withdraw": _withdraw,
     "put-back": _put_back,
     "exclude": _exclude,
+    "include": _include,
 }
 
 

@@ -1,11 +1,13 @@
-"""Doing one thing with everything that a list shows, after a look at what it would do."""
+"""Doing one thing with all that a list shows, or with its ticked rows, after a look at what it would do."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
+from django.db.models import QuerySet
 from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -21,17 +23,46 @@ from llm.listing import Narrowed, narrowed
 from llm.models import Endpoint
 from llm.web import PageRequest, render_page
 
+TICKED = "item"
+"""The name of the boxes beside the rows of a list."""
+
 LISTS = {Reconstruction: "reconstructions", SourcePrompt: "source-prompts"}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The rows that an action is asked for: all that the filters show or, where rows were ticked, those.
+
+    `ticked` are the keys as they were sent; None when there were none.
+    """
+
+    listed: Narrowed[Any]
+    ticked: tuple[str, ...] | None
+
+    @property
+    def rows(self) -> QuerySet[Any]:
+        if self.ticked is None:
+            return self.listed.rows
+        keys = [int(key) for key in self.ticked if key.isascii() and key.isdecimal() and len(key) < 18]
+        return self.listed.rows.filter(pk__in=keys)
+
+    @property
+    def hidden(self) -> list[tuple[str, str]]:
+        """The fields of a form that asks for the same."""
+        filters = [(name, str(value)) for name, value in QueryDict(self.listed.parameters).items()]
+        return [*filters, *((TICKED, key) for key in self.ticked or ())]
 
 
 @role_required(Role.RESEARCHER)
 @require_http_methods(["GET", "HEAD", "POST"])
 def bulk(request: PageRequest, action: str) -> HttpResponse:
-    """The preview, and its confirmation: a form that carries the same filters and the preview's token."""
+    """The preview, and its confirmation: a form that carries the same filters, or ticked rows, and the
+    preview's token."""
     if action not in ACTIONS:
         raise Http404(f"There is no action {action!r}.")
     chosen = ACTIONS[action]
-    asked = _narrowed(request, chosen)
+    given = request.POST if request.method == "POST" else request.GET
+    asked = Asked(_narrowed(request, chosen), tuple(given.getlist(TICKED)) or None)
     if request.method == "POST":
         return _confirm(request, chosen, asked)
     return _page(request, asked, preview_action(name=action, rows=asked.rows))
@@ -45,7 +76,7 @@ def _narrowed(request: PageRequest, action: Action) -> Narrowed[Any]:
     return narrowed(request, prompts, filters=filters, search=selectors.TEXT_SEARCH)
 
 
-def _confirm(request: PageRequest, action: Action, asked: Narrowed[Any]) -> HttpResponse:
+def _confirm(request: PageRequest, action: Action, asked: Asked) -> HttpResponse:
     name = request.POST.get("endpoint", "")
     try:
         done = confirm_action(
@@ -68,12 +99,12 @@ def _confirm(request: PageRequest, action: Action, asked: Narrowed[Any]) -> Http
         return redirect("run", done.run.pk)
     noun = action.one if done.count == 1 else action.many
     messages.success(request, f"{action.label}: done for {done.count:,} {noun}.")
-    return redirect(f"{reverse(LISTS[action.subject])}?{asked.parameters}")
+    return redirect(f"{reverse(LISTS[action.subject])}?{asked.listed.parameters}")
 
 
 def _page(
     request: PageRequest,
-    asked: Narrowed[Any],
+    asked: Asked,
     preview: Preview,
     *,
     changed: bool = False,
@@ -90,8 +121,9 @@ def _page(
     context = {
         "action": action,
         "preview": preview,
-        "asked": asked,
-        "hidden": QueryDict(asked.parameters).items(),
+        "asked": asked.listed,
+        "ticked": asked.ticked is not None,
+        "hidden": asked.hidden,
         "sample": rows.filter(pk__in=preview.sample).order_by("pk"),
         "list": LISTS[action.subject],
         "route": "reconstruction" if action.subject is Reconstruction else "source-prompt",

@@ -51,6 +51,8 @@ def exports_with(reconstruction_ids: Collection[int]) -> Iterator[Touched]:
 @lru_cache(maxsize=CACHED_FILES)
 def _ids_in(path: Path, sha256: str) -> frozenset[int]:
     if path.suffix == ".csv":
+        longest = path.stat().st_size  # of a field; what is usual is less than a long text
+        csv.field_size_limit(max(csv.field_size_limit(), longest))
         with path.open(encoding="utf-8-sig", newline="") as file:
             return frozenset(int(row[COLUMN]) for row in csv.DictReader(file))
     with path.open("rb") as lines:

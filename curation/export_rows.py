@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Case, F, FloatField, Model, QuerySet, When
+from django.db.models import BigIntegerField, Case, F, FloatField, Model, QuerySet, When
 from django.db.models.functions import Length
 
 from curation import exporting
@@ -14,12 +15,19 @@ from curation.exporting import CHECKS, Column
 from curation.models import CheckVerdict, CorpusPrompt, ExportFile, Reconstruction, SourcePrompt
 from curation.narrowing import filters_of, narrow, search_of, settled_reviews
 from curation.selectors import BLIND
+from llm import sql
 
 Kind = ExportFile.Kind
 
 BATCH_ROWS = 500
 BATCH_CHARACTERS = 4_000_000
 """A batch ends at whichever comes first: it is what an export holds in memory."""
+
+
+VERDICTS = """
+    SELECT review_id, check_name, verdict, note, evidence FROM curation_checkverdict
+    WHERE review_id = ANY(%(reviews)s)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +71,7 @@ def rows_to_export(kind: str, filters: Mapping[str, str]) -> QuerySet[Any]:
     """What an export of a kind takes. Raises NarrowingError for filters that mean nothing.
 
     Reviews are the standing ones of items that are settled or disputed; of an item that still waits for a
-    blind review, neither reviews nor agreement are told.
+    blind review, neither reviews nor agreement nor an earlier acceptance are told.
     """
     return narrow(_all(kind), filters, filters=filters_of(kind), search=search_of(kind))
 
@@ -71,7 +79,9 @@ def rows_to_export(kind: str, filters: Mapping[str, str]) -> QuerySet[Any]:
 def _all(kind: str) -> QuerySet[Any]:
     rows: Mapping[str, QuerySet[Any]] = {
         Kind.SOURCE_PROMPTS: SourcePrompt.objects.all(),
-        Kind.RECONSTRUCTIONS: Reconstruction.objects.annotate(shown_agreement=shown_agreement()),
+        Kind.RECONSTRUCTIONS: Reconstruction.objects.annotate(
+            shown_agreement=shown_agreement(), shown_corpus_prompt=shown_corpus_prompt()
+        ),
         Kind.REVIEWS: settled_reviews(),
         Kind.CORPUS_PROMPTS: CorpusPrompt.objects.annotate(text_length=Length("text")),
     }
@@ -81,6 +91,12 @@ def _all(kind: str) -> QuerySet[Any]:
 def shown_agreement() -> Case:
     """A reconstruction's agreement, null while somebody may still have to judge it blind."""
     return Case(When(state__in=BLIND, then=None), default=F("agreement"), output_field=FloatField())
+
+
+def shown_corpus_prompt() -> Case:
+    """The key of a reconstruction's corpus prompt, null while somebody may still have to judge it blind: that
+    there is one tells that it was accepted before."""
+    return Case(When(state__in=BLIND, then=None), default=F("corpus_prompt"), output_field=BigIntegerField())
 
 
 def read_batches(
@@ -125,8 +141,7 @@ def _verdicts(reviews: Sequence[int]) -> Mapping[int, dict[str, dict[str, Any]]]
     by_review: dict[int, dict[str, dict[str, Any]]] = {
         pk: dict.fromkeys(checks, none_given) for pk in reviews
     }
-    given = CheckVerdict.objects.filter(review__in=reviews).order_by()
-    rows = given.values_list("review_id", "check_name", *exporting.VERDICT_PARTS)
-    for pk, check, verdict, note, evidence in rows:
-        by_review[pk][check] = {"verdict": verdict, "note": note, "evidence": evidence}
+    for pk, check, verdict, note, evidence in sql.fetch(VERDICTS, {"reviews": list(reviews)}):
+        quoted = None if evidence is None else json.loads(evidence)
+        by_review[pk][check] = {"verdict": verdict, "note": note, "evidence": quoted}
     return by_review

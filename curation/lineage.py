@@ -1,6 +1,7 @@
 """What was made of corpus prompts, further down the way than this room can see.
 
-The rooms below register how they find it; so a page here can say what a withdrawal touches.
+The rooms below register how they find it; so a page here can say what a withdrawal touches. Whatever comes
+to hold corpus prompts later, such as a training job, registers in the same way and stands on that page.
 """
 
 from __future__ import annotations

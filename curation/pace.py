@@ -1,17 +1,20 @@
 """Whether a reviewer's judgement drifts, and whether a review was too fast to have been read. Pure.
 
 Each reviewer's reviews, in the order of time, are cut into a first, a middle and a latest third. What a
-third accepts and passes is set beside what everybody else did in the same stretch of time.
+third accepts and passes is set beside what everybody else did in the same stretch of time, and beside the
+reviewer's own first third.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, repeat
 
 import numpy as np
 from numpy.typing import NDArray
+
+from curation.proportions import Difference, Share, difference
 
 PARTS = ("first", "middle", "latest")
 
@@ -48,23 +51,28 @@ class ReviewRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
-    """`count` of `n`; over nothing there is no value."""
-
-    count: int
-    n: int
-
-    @property
-    def value(self) -> float | None:
-        return self.count / self.n if self.n else None
-
-
-@dataclass(frozen=True, slots=True)
 class Rate:
-    """A reviewer's share in one third, and that of all others in the same stretch of time."""
+    """A reviewer's share in one third, that of all others in the same stretch of time, and, but for the first
+    third, the reviewer's own in the first."""
 
     own: Share
     others: Share
+    first: Share | None = None
+
+    @property
+    def difference(self) -> Difference | None:
+        """How far it lies from that of the others."""
+        return difference(self.own, self.others)
+
+    @property
+    def change(self) -> Difference | None:
+        """How far it has moved since the first third."""
+        return difference(self.own, self.first) if self.first else None
+
+    @property
+    def marked(self) -> bool:
+        """Whether a difference exceeds what its interval allows for chance."""
+        return any(each is not None and each.clear for each in (self.difference, self.change))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +113,8 @@ def drift(records: Sequence[ReviewRecord], checks: Sequence[str]) -> dict[int, t
         for part, (begin, stop) in zip(PARTS, pairwise(edges), strict=True):
             start, end = float(own_times[begin]), float(own_times[stop - 1])
             inside = _between(times, all_sums, start, end) - _between(own_times, own_sums, start, end)
-            rates = _rates(own_sums[stop] - own_sums[begin], inside)
+            mine = own_sums[stop] - own_sums[begin]
+            rates = _rates(mine, inside, own_sums[edges[1]] if begin else None)
             thirds.append(Third(part, start, end, rates[0], dict(zip(checks, rates[1:], strict=True))))
         found[reviewer] = tuple(thirds)
     return found
@@ -134,9 +143,14 @@ def _between(times: NDArray[np.float64], sums: Counts, start: float, end: float)
     return inside
 
 
-def _rates(own: Counts, others: Counts) -> list[Rate]:
-    own_n, others_n = int(own[0]), int(others[0])
+def _rates(own: Counts, others: Counts, first: Counts | None) -> list[Rate]:
     return [
-        Rate(Share(int(mine), own_n), Share(int(theirs), others_n))
-        for mine, theirs in zip(own[1:], others[1:], strict=True)
+        Rate(mine, theirs, before)
+        for mine, theirs, before in zip(
+            _shares(own), _shares(others), _shares(first) if first is not None else repeat(None), strict=False
+        )
     ]
+
+
+def _shares(sums: Counts) -> list[Share]:
+    return [Share(int(count), int(sums[0])) for count in sums[1:]]

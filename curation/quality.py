@@ -1,7 +1,8 @@
 """How well reviewers agree, whether they drift, and who reads too fast.
 
 Only items that nobody has to judge blind any more count, and of them only the standing, independent reviews
-of people: no adjudications, and nothing that a program decided.
+of people: no adjudications, and nothing that a program decided. Agreement also leaves out the items that a
+researcher has reviewed after a decision on them was withdrawn, because they may have seen it.
 """
 
 from __future__ import annotations
@@ -10,15 +11,20 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.contrib.postgres.aggregates import ArrayAgg
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
 from curation.agreement import DRAWS, Coefficient, cohen_kappa, krippendorff_alpha
 from curation.models import CheckVerdict, CurationPolicy, Review
 from curation.narrowing import settled_reviews
-from curation.pace import ReviewRecord, Share, Third, drift, too_fast
+from curation.pace import ReviewRecord, Third, drift, too_fast
+from curation.proportions import Share
+from curation.review.undoing import UNDONE
+from llm.access import Role
 
 DECISION = "decision"
 
@@ -27,6 +33,8 @@ LATEST = 20_000
 
 LISTED_FAST = 50
 
+KEPT_KAPPAS = 4_096
+
 Pair = tuple[str, str]
 Tables = Mapping[str, Mapping[tuple[int, int], Counter[Pair]]]
 """By check (and 'decision'), by two reviewers, smaller number first: how often they gave which two values."""
@@ -34,9 +42,11 @@ Tables = Mapping[str, Mapping[tuple[int, int], Counter[Pair]]]
 
 @dataclass(frozen=True, slots=True)
 class AgreementRow:
-    """One check, or the decision. `kappa` is None unless exactly two people share items."""
+    """One check, or the decision. `same` counts the items on which both gave the same; `kappa` is None unless
+    exactly two people share items."""
 
     label: str
+    same: Share
     alpha: Coefficient
     kappa: Coefficient | None
 
@@ -53,11 +63,12 @@ class PairRow:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """`labels` head the columns of the pairs."""
+    """`labels` head the columns of the pairs; `not_blind` counts the items that are left out."""
 
     rows: tuple[AgreementRow, ...]
     pairs: tuple[PairRow, ...]
     labels: tuple[str, ...]
+    not_blind: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +88,12 @@ class ReviewerPace:
     reviews: int
     parts: tuple[Part, ...]
     fast: Share
+
+    @property
+    def marked(self) -> int:
+        """How many shares of the thirds lie farther off than chance allows."""
+        thirds = (part.third for part in self.parts)
+        return sum(rate.marked for third in thirds for rate in (third.accepted, *third.passes.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +126,20 @@ def independent_reviews() -> QuerySet[Review]:
     return settled_reviews().filter(automatic=False, adjudication=False)
 
 
+def items_not_read_blind() -> QuerySet[Any, Any]:
+    """The items (as `reconstruction`) with a review by a researcher that is younger than the withdrawal of
+    another. What reviewers undo themselves is not meant: they can only while nobody sees it."""
+    withdrawn = Review.objects.filter(
+        reconstruction=OuterRef("reconstruction"), withdrawn_at__lt=OuterRef("created_at")
+    )
+    by_researchers = Q(reviewer__groups__name=Role.RESEARCHER) | Q(reviewer__is_superuser=True)
+    reviews = independent_reviews().filter(by_researchers)
+    reviews = reviews.filter(Exists(withdrawn.exclude(withdrawn_because=UNDONE)))
+    return reviews.order_by().values("reconstruction").distinct()
+
+
 def agreement() -> Agreement:
-    """Alpha over all who share items, with an interval; kappa for each two of them."""
+    """Alpha over all who share items, and kappa for each two of them, with intervals."""
     tables = _tables()
     people = {one for pair in tables[DECISION] for one in pair}
     names = dict(User.objects.filter(pk__in=people).values_list("pk", "username"))
@@ -118,22 +147,32 @@ def agreement() -> Agreement:
     for name, label in columns():
         every = _spread(count for table in tables[name].values() for count in (table,))
         kappa = cohen_kappa(every, draws=DRAWS) if len(people) == 2 else None
-        rows.append(
-            AgreementRow(label, krippendorff_alpha(_as_ratings(every), "nominal", draws=DRAWS), kappa)
-        )
+        same = Share(sum(one == two for one, two in every), len(every))
+        alpha = krippendorff_alpha(_as_ratings(every), "nominal", draws=DRAWS)
+        rows.append(AgreementRow(label, same, alpha, kappa))
     pairs = [
         PairRow(
             names[first],
             names[second],
             table.total(),
-            tuple(
-                cohen_kappa(_spread([tables[name].get((first, second), Counter())])) for name, _ in columns()
-            ),
+            tuple(_kappa_of(tables[name].get((first, second), Counter())) for name, _ in columns()),
         )
         for (first, second), table in tables[DECISION].items()
     ]
     pairs.sort(key=lambda row: (-row.n, row.first, row.second))
-    return Agreement(tuple(rows), tuple(pairs), tuple(label for _, label in columns()))
+    labels = tuple(label for _, label in columns())
+    return Agreement(tuple(rows), tuple(pairs), labels, items_not_read_blind().count())
+
+
+def _kappa_of(table: Counter[Pair]) -> Coefficient:
+    return _drawn_kappa(tuple(sorted(table.items())))
+
+
+@lru_cache(maxsize=KEPT_KAPPAS)
+def _drawn_kappa(counts: tuple[tuple[Pair, int], ...]) -> Coefficient:
+    """To draw takes milliseconds, there are six of these for each pair of people, and the same counts always
+    draw the same."""
+    return cohen_kappa(_spread([Counter(dict(counts))]), draws=DRAWS)
 
 
 def pace() -> Pace:
@@ -174,7 +213,8 @@ def _tables() -> Tables:
     """
     tables: dict[str, dict[tuple[int, int], Counter[Pair]]] = {name: {} for name, _ in columns()}
     other = "reconstruction__reviews"
-    pairs = independent_reviews().filter(**_other(other), reviewer__lt=F(f"{other}__reviewer")).order_by()
+    blind = independent_reviews().exclude(reconstruction__in=items_not_read_blind())
+    pairs = blind.filter(**_other(other), reviewer__lt=F(f"{other}__reviewer")).order_by()
     decisions = pairs.values_list("reviewer", f"{other}__reviewer", "decision", f"{other}__decision")
     for first, second, one, two, count in decisions.annotate(Count("pk")):
         tables[DECISION].setdefault((first, second), Counter())[one, two] += count

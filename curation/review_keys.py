@@ -21,7 +21,7 @@ ACTIONS: Mapping[str, tuple[str, str]] = {
     "fail": ("f", "Fail; then on likewise"),
     "unsure": ("u", "Unsure; then on likewise"),
     "note": ("n", "Write a note on the check; Esc leaves it"),
-    "evidence": ("e", "Quote the selected passage for the check"),
+    "evidence": ("e", "Quote the selected passage for the check, or write one"),
     "accept": ("a", "Accept, if no check fails"),
     "reject": ("r", "Reject, with a failed check or a note"),
     "skip": ("s", "Skip; the item comes again at the end"),

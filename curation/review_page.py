@@ -7,7 +7,6 @@ a form is posted ─► its service ─┬─► the next item, or the item mean
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -25,14 +24,14 @@ from curation.review import (
     LastAction,
     LeaseTakenError,
     NotWaitingError,
-    ReviewError,
     claim,
     claim_next,
     draft_of,
     last_action,
     queue_state,
-    save_draft,
 )
+from curation.review.drafts import version_of
+from curation.review_input import KeptInput, reason_in, seconds_of
 from curation.review_keys import ACTIONS, keys_of
 from curation.reviewer_progress import progress_of, zone_of
 from llm import sql
@@ -95,7 +94,7 @@ def slot_page(request: PageRequest, slot: ReviewSlot) -> HttpResponse:
     """The page of an item in hand, filled in as it was left."""
     draft = draft_of(reviewer=request.user, reconstruction_id=slot.reconstruction_id)
     form = ReviewForm(item=slot.reconstruction, draft=draft.content if draft else None)
-    return item_page(request, slot.reconstruction, form, until=slot.lease_expires_at, draft=draft)
+    return item_page(request, slot.reconstruction, form, until=slot.lease_expires_at, kept=KeptInput(draft))
 
 
 def item_page(
@@ -104,10 +103,11 @@ def item_page(
     form: ReviewForm,
     *,
     until: datetime | None,
-    draft: ReviewDraft | None = None,
+    kept: KeptInput,
     status: int = 200,
 ) -> HttpResponse:
     """`until` is when the reviewer's lease ends, None without one; with a `form` that came in, 409 or 422."""
+    draft = kept.draft
     source = item.source_prompt
     shown = difference(source.text, item.text) if request.GET.get("difference") == "1" else None
     hints = hints_for(item, draft)
@@ -123,17 +123,29 @@ def item_page(
         ],
         "until": until,
         "draft": draft,
-        "seconds": seconds_of(request) if form.is_bound else draft and draft.seconds,
+        "newer": draft if kept.stale else None,
+        "newer_version": version_of(draft.content) if draft and kept.stale else "",
         "trail": _TRAIL.load(_TRAIL_OF, {"item": item.pk}),
         "difference": shown,
         "progress": progress_of(request.user, zone_of(request)),
         "now": timezone.now(),
+        **_goes_on_from(request, form, kept),
     }
     response = render_page(request, "curation/review_item.html", context, parts=["texts"], status=status)
     if form.is_bound:
         # The address of a skip or a flag is no page: it must not stay in the browser's bar.
         response["HX-Replace-Url"] = reverse("review-item", args=[item.pk])
     return response
+
+
+def _goes_on_from(request: PageRequest, form: ReviewForm, kept: KeptInput) -> dict[str, Any]:
+    """The version that the page goes on from and the time in view so far, which it says whenever it sends
+    something; and the reason of a flag."""
+    content = kept.draft.content if kept.draft else {}
+    seconds = kept.draft.seconds if kept.draft else seconds_of(request)
+    if form.is_bound:
+        return {"version": kept.version, "seconds": seconds, "reason": form.data.get("reason", "")}
+    return {"version": version_of(content), "seconds": seconds, "reason": reason_in(content)}
 
 
 def _frame(request: PageRequest) -> dict[str, Any]:
@@ -161,29 +173,3 @@ def hints_for(item: Reconstruction, draft: ReviewDraft | None) -> Mapping[str, l
         language=item.language,
     )
     return {check: [hint for hint in found if hint.check == check] for check in judged}
-
-
-def keep_input(request: PageRequest, item: Reconstruction) -> ReviewDraft | None:
-    """Stores what a form for `item` carries as a draft, so that whatever else it asks for loses nothing."""
-    form = ReviewForm(request.POST, item=item)
-    if form.is_valid() and any(name.endswith("-verdict") or name == "seconds" for name in request.POST):
-        content = form.content()
-        try:
-            save_draft(
-                reviewer=request.user,
-                reconstruction_id=item.pk,
-                content=content,
-                seconds=seconds_of(request) or 0,
-            )
-        except ReviewError as error:
-            form.problems = error.messages
-    return draft_of(reviewer=request.user, reconstruction_id=item.pk)
-
-
-def seconds_of(request: PageRequest) -> float | None:
-    """The time in view that the page's script counted; None where no script ran."""
-    try:
-        seconds = float(request.POST.get("seconds", ""))
-    except ValueError:
-        return None
-    return seconds if math.isfinite(seconds) and seconds >= 0 else None

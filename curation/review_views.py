@@ -31,20 +31,20 @@ from curation.review import (
     undo,
 )
 from curation.review.texts import item_with_source
+from curation.review_input import KeptInput, is_outdated, keep_input, seconds_of
 from curation.review_page import (
     DONE,
     claimed_page,
     empty_page,
     go_to_item,
     item_page,
-    keep_input,
     named,
     next_item,
-    seconds_of,
 )
 from curation.reviewer_progress import progress_of, zone_of
 from llm.access import Role, role_required
 from llm.listing import equals, listing
+from llm.sign_in import part_of
 from llm.web import PageRequest, render_page
 
 GONE = (
@@ -73,6 +73,8 @@ def review_item(request: PageRequest, pk: int) -> HttpResponse:
     form, problem = ReviewForm(request.POST, item=item), None
     if form.is_valid():
         try:
+            if not request.htmx and is_outdated(request, item, form):
+                return _page_again(request, item, form, keep_input(request, item, form))
             made = _decide(request, item, form)
         except ReviewError as error:
             form.problems = error.messages
@@ -81,7 +83,7 @@ def review_item(request: PageRequest, pk: int) -> HttpResponse:
         else:
             messages.success(request, f"{DONE[made.decision]} item {item.pk}.")
             return next_item(request)
-    return _page_again(request, item, form, problem)
+    return _page_again(request, item, form, keep_input(request, item, form), problem)
 
 
 def _decide(request: PageRequest, item: Reconstruction, form: ReviewForm) -> Review:
@@ -105,7 +107,11 @@ def _decide(request: PageRequest, item: Reconstruction, form: ReviewForm) -> Rev
 
 
 def _page_again(
-    request: PageRequest, item: Reconstruction, form: ReviewForm, problem: Exception | None = None
+    request: PageRequest,
+    item: Reconstruction,
+    form: ReviewForm,
+    kept: KeptInput,
+    problem: Exception | None = None,
 ) -> HttpResponse:
     """The page with its input, after whatever was in the way."""
     if isinstance(problem, LeaseTakenError):
@@ -115,12 +121,13 @@ def _page_again(
         )
     elif problem is not None:
         form.problems["decision"] = GONE
-    draft = keep_input(request, item)
     until = renew_lease(reviewer=request.user, reconstruction_id=item.pk)
-    return item_page(request, item, form, until=until, draft=draft, status=409 if problem else 422)
+    status = 409 if problem or kept.stale else 422
+    return item_page(request, item, form, until=until, kept=kept, status=status)
 
 
 @role_required(Role.ANNOTATOR, Role.RESEARCHER)
+@part_of("review-item")
 @require_POST
 def review_lease(request: PageRequest, pk: int) -> HttpResponse:
     """The open page's heartbeat; without htmx, a button. A lease that ran out is taken again if it can be."""
@@ -139,10 +146,15 @@ def _take_again(request: PageRequest, pk: int) -> datetime | None:
 
 
 @role_required(Role.ANNOTATOR, Role.RESEARCHER)
+@part_of("review-item")
 @require_POST
 def review_skip(request: PageRequest, pk: int) -> HttpResponse:
     """Puts the item back and takes the next; it comes again, to this person, after all others."""
-    keep_input(request, _item(pk))
+    item = _item(pk)
+    form = ReviewForm(request.POST, item=item)
+    kept = keep_input(request, item, form)
+    if kept.refused(form):
+        return _page_again(request, item, form, kept)
     if _take_again(request, pk):
         skip(reviewer=request.user, reconstruction_id=pk)
         messages.success(request, f"Skipped item {pk}.")
@@ -154,27 +166,38 @@ def review_skip(request: PageRequest, pk: int) -> HttpResponse:
 
 
 @role_required(Role.ANNOTATOR, Role.RESEARCHER)
+@part_of("review-item")
 @require_POST
 def review_flag(request: PageRequest, pk: int) -> HttpResponse:
     """Puts the item aside for a researcher, with the reason."""
     item, reason = _item(pk), request.POST.get("reason", "")
-    draft = keep_input(request, item)
-    form = ReviewForm(request.POST, item=item)
+    form, problem = ReviewForm(request.POST, item=item), None
+    kept = keep_input(request, item, form)
+    if kept.refused(form):
+        return _page_again(request, item, form, kept)
     try:
-        claim(reviewer=request.user, reconstruction_id=pk)
-        flag(reviewer=request.user, reconstruction_id=pk, reason=reason)
+        _flag(request, pk, reason)
     except ReviewError as error:
         form.problems = error.messages
     except (LeaseTakenError, LeaseExpiredError, NotWaitingError) as error:
-        return _page_again(request, item, form, error)
+        problem = error
     else:
         messages.success(request, f"Flagged item {pk}. A researcher will look at it.")
         return next_item(request)
-    until = renew_lease(reviewer=request.user, reconstruction_id=pk)
-    return item_page(request, item, form, until=until, draft=draft, status=422)
+    return _page_again(request, item, form, kept, problem)
+
+
+def _flag(request: PageRequest, pk: int, reason: str) -> None:
+    """A lease that ran out unnoticed is taken again when nobody else has the item."""
+    try:
+        flag(reviewer=request.user, reconstruction_id=pk, reason=reason)
+    except LeaseExpiredError:
+        claim(reviewer=request.user, reconstruction_id=pk)
+        flag(reviewer=request.user, reconstruction_id=pk, reason=reason)
 
 
 @role_required(Role.ANNOTATOR, Role.RESEARCHER)
+@part_of("review-item")
 @require_POST
 def review_undo(request: PageRequest, pk: int) -> HttpResponse:
     """Takes back what the button named: `undo` is its kind, `pk` its item. A page that has been left behind
@@ -185,7 +208,10 @@ def review_undo(request: PageRequest, pk: int) -> HttpResponse:
         .first()
     )
     if shown:
-        keep_input(request, shown)
+        form = ReviewForm(request.POST, item=shown)
+        kept = keep_input(request, shown, form)
+        if kept.refused(form):
+            return _page_again(request, shown, form, kept)
     last = last_action(reviewer=request.user)
     if last is None or (last.reconstruction_id, last.kind) != (pk, request.POST.get("undo")):
         now = f"Your last action is now: {named(last)}." if last else "There is nothing to undo."

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from django.db.models import Count, Q, QuerySet
 from django.db.models.expressions import RawSQL
 
 from curation.models import Reconstruction, ScreeningMatch, ScreeningSample
 from curation.screening import CONTAMINATION_THRESHOLD
+from curation.tokenizer import BUNDLED, Encoder, TokenizerError, load_encoder, name_in
 from llm.listing import Filter, equals, narrow_by
 
 BINS = 20
@@ -102,3 +104,15 @@ def match_filters() -> tuple[Filter, ...]:
 
 def threshold() -> float:
     return float(CONTAMINATION_THRESHOLD)
+
+
+def encoder_of(match: ScreeningMatch) -> tuple[Encoder, str]:
+    """The tokenizer that the match was counted in, if it is here; else the bundled one, and why."""
+    name = name_in(match.tokenizer)
+    problem = f"The tokenizer {name} is not on this machine; the passages are those of the bundled one."
+    if name != BUNDLED and not Path(name).is_file():
+        return load_encoder(BUNDLED), problem
+    try:
+        return load_encoder(name), ""
+    except TokenizerError:
+        return load_encoder(BUNDLED), problem

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from pathlib import Path
 
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
@@ -17,12 +16,12 @@ from curation.screening_reads import (
     SHORT_SAMPLE,
     Bin,
     ScreeningReport,
+    encoder_of,
     match_filters,
     matches,
     screening_report,
     threshold,
 )
-from curation.tokenizer import BUNDLED, Encoder, TokenizerError, load_encoder, name_in
 from llm.access import Role, role_required
 from llm.listing import listing
 from llm.web import PageRequest, render_page
@@ -65,7 +64,7 @@ def screening_item(request: PageRequest, pk: int) -> HttpResponse:
     rows = ScreeningMatch.objects.select_related("reconstruction__source_prompt", "sample")
     match = get_object_or_404(rows, reconstruction=pk)
     text, sample = match.reconstruction.text, match.sample.text
-    encoder, problem = _encoder_of(match)
+    encoder, problem = encoder_of(match)
     spans, others = shared_passages(text, sample, encoder.encode, encoder.offsets)
     context = {
         "match": match,
@@ -78,18 +77,6 @@ def screening_item(request: PageRequest, pk: int) -> HttpResponse:
         "short": SHORT_SAMPLE,
     }
     return render_page(request, "curation/screening_item.html", context)
-
-
-def _encoder_of(match: ScreeningMatch) -> tuple[Encoder, str]:
-    """The tokenizer that the match was counted in, if it is here; else the bundled one, and why."""
-    name = name_in(match.tokenizer)
-    problem = f"The tokenizer {name} is not on this machine; the passages are those of the bundled one."
-    if name != BUNDLED and not Path(name).is_file():
-        return load_encoder(BUNDLED), problem
-    try:
-        return load_encoder(name), ""
-    except TokenizerError:
-        return load_encoder(BUNDLED), problem
 
 
 def _bars(report: ScreeningReport) -> list[Bar]:

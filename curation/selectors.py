@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Left
 
 from curation.models import CheckVerdict, Reconstruction, Review, ReviewFlag, Source, SourcePrompt
@@ -109,10 +109,12 @@ def source_prompt_rows() -> QuerySet[SourcePrompt]:
 def reconstruction_rows() -> QuerySet[Reconstruction]:
     """For the list: `beginning` and `source_beginning` instead of the texts."""
     own = ("state", "state_reason", "strategy", "language", "characters", "overlap")
+    # A query of its own: a join would be made for every row that is counted, not for a page of them.
+    source = SourcePrompt.objects.filter(pk=OuterRef("source_prompt")).values(beginning=Left("text", EXCERPT))
     return (
         Reconstruction.objects.select_related("source_prompt")
         .only(*own, "source_prompt__language", "source_prompt__characters")
-        .annotate(beginning=Left("text", EXCERPT), source_beginning=Left("source_prompt__text", EXCERPT))
+        .annotate(beginning=Left("text", EXCERPT), source_beginning=Subquery(source))
     )
 
 

@@ -12,7 +12,7 @@ import json
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
@@ -20,6 +20,7 @@ import aiohttp
 from llm.types import (
     ChatRequest,
     EndpointError,
+    EndpointSettings,
     RateLimitedError,
     RefusedError,
     RetryableError,
@@ -32,27 +33,6 @@ KEEP_ALIVE_SECONDS = 4.0
 
 SHOWN_CHARACTERS = 300
 """How much of an unexpected answer an error message quotes."""
-
-
-@dataclass(frozen=True, slots=True)
-class EndpointSettings:
-    """Where and how to ask. `timeout` in seconds for a whole call; token counts as the server counts them."""
-
-    base_url: str
-    model: str
-    api_key: str = ""
-    timeout: float = 600.0
-    max_in_flight: int = 32
-    max_output_tokens: int | None = None
-    constrained: bool = False
-    extra_body: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def identity(self) -> str:
-        """The model and what is sent with every call: what a stored call's key is made with."""
-        if not self.extra_body:
-            return self.model
-        return f"{self.model} {json.dumps(dict(self.extra_body), sort_keys=True)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from django.db.models import F
 from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerError
 
-from llm.client import EndpointSettings
 from llm.models import Endpoint, Run, RunItem
+from llm.types import EndpointSettings
 
 logger = logging.getLogger(__name__)
 

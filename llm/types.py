@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 MAX_ASKS = 3
 """How many replies to one question may be unusable before its item fails. Ours: the paper names no number."""
@@ -40,6 +41,27 @@ class Structure:
     """
 
     regex: str
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointSettings:
+    """Where and how to ask. `timeout` in seconds for a whole call; token counts as the server counts them."""
+
+    base_url: str
+    model: str
+    api_key: str = ""
+    timeout: float = 600.0
+    max_in_flight: int = 32
+    max_output_tokens: int | None = None
+    constrained: bool = False
+    extra_body: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def identity(self) -> str:
+        """The model and what is sent with every call: what a stored call's key is made with."""
+        if not self.extra_body:
+            return self.model
+        return f"{self.model} {json.dumps(dict(self.extra_body), sort_keys=True)}"
 
 
 @dataclass(frozen=True, slots=True)

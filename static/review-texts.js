@@ -81,6 +81,8 @@
   const field = (check, part) => review.form().elements[`${check.dataset.check}-${part}`];
 
   const setEvidence = (check, passage) => {
+    check.classList.remove("is-quoting");
+    field(check, "evidence").removeAttribute("aria-invalid");
     field(check, "evidence").value = passage?.text ?? "";
     for (const part of ["side", "start", "end"]) field(check, `evidence-${part}`).value = passage?.[part] ?? "";
     field(check, "evidence").dispatchEvent(new Event("input", { bubbles: true }));
@@ -90,18 +92,55 @@
 
   const showEvidence = (check) => {
     const figure = check.querySelector(".evidence-quote");
-    figure.hidden = field(check, "evidence").value === "";
+    figure.hidden = field(check, "evidence-start").value === "";
     figure.querySelector("blockquote").textContent = field(check, "evidence").value;
     figure.querySelector("[data-evidence-side]").textContent = field(check, "evidence-side").value;
   };
   const showAllEvidence = () => {
-    review.checks().forEach(showEvidence);
+    for (const check of review.checks()) {
+      showEvidence(check);
+      check.classList.toggle("is-quoting", find(check) === undefined);
+    }
     highlight();
+  };
+
+  /* The passage in the check's field, where it stands; null without one, undefined when it stands in neither
+     text. Any space stands for any other. */
+  const find = (check) => {
+    const [passage, side, start, end] = ["", "-side", "-start", "-end"].map((part) => field(check, `evidence${part}`).value);
+    if (passage.trim() === "") return null;
+    if (start !== "") return { side, start: Number(start), end: Number(end), text: passage };
+    const words = passage.trim().split(/\s+/).map((word) => word.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"));
+    const pattern = new RegExp(words.join("\\s+"), "u");
+    for (const each of side ? [side] : [...SIDES].reverse()) {
+      const text = reading(each)?.textContent ?? "";
+      const found = pattern.exec(text);
+      if (!found) continue;
+      const at = points(text.slice(0, found.index));
+      return { side: each, start: at, end: at + points(found[0]), text: found[0] };
+    }
+    return undefined;
+  };
+  review.unplaced = () => review.checks().filter((check) => find(check) === undefined).map((check) => check.dataset.check);
+
+  /* By keyboard: the passage is typed or pasted, and looked up on leaving. */
+  const writePassage = (check) => {
+    check.classList.add("is-quoting");
+    field(check, "evidence").focus();
+    review.say("Nothing is selected: type or paste the passage. Esc looks it up.");
+  };
+  const lookUp = (check) => {
+    const passage = find(check);
+    field(check, "evidence").setAttribute("aria-invalid", String(passage === undefined));
+    if (passage === undefined) return review.say("The passage stands in neither text as it is written here.");
+    if (passage || field(check, "evidence-side").value) setEvidence(check, passage);
+    else check.classList.remove("is-quoting");
+    if (passage) review.say(`Quoted ${points(passage.text)} characters of the ${passage.side}.`);
   };
 
   const quote = (check) => {
     const passage = selected();
-    if (!passage) return review.say("Select a passage in one of the texts first.");
+    if (!passage) return writePassage(check);
     if (points(passage.text) > LONGEST) return review.say(`Quote at most ${LONGEST} characters.`);
     setEvidence(check, passage);
     review.say(`Quoted ${points(passage.text)} characters of the ${passage.side}.`);
@@ -215,6 +254,18 @@
   };
 
   document.addEventListener("review:quote", (event) => quote(event.target));
+  document.addEventListener("input", (event) => {
+    const check = event.isTrusted && event.target instanceof Element && event.target.closest(".is-quoting");
+    if (!check || !event.target.closest(".evidence-fields")) return;
+    for (const part of ["start", "end"]) field(check, `evidence-${part}`).value = "";
+    field(check, "evidence").removeAttribute("aria-invalid");
+    showEvidence(check);
+    highlight();
+  }, true);
+  document.addEventListener("focusout", (event) => {
+    const fields = event.target instanceof Element ? event.target.closest(".is-quoting .evidence-fields") : null;
+    if (fields && !fields.contains(event.relatedTarget)) lookUp(fields.closest(".check"));
+  });
   document.addEventListener("mousedown", (event) => {
     if (event.target instanceof Element && event.target.closest("[data-do=evidence]")) event.preventDefault();
   });

@@ -86,7 +86,8 @@
     return Object.keys(keys).find((action) => keys[action] === key);
   };
 
-  /* Esc leaves a field for its check; in the flag's form it closes the form. */
+  /* Esc leaves a field for its check; in the flag's form it closes the form. A link that looks like a button
+     takes the space bar too. */
   const leaveField = (event) => {
     const check = event.target.closest(".check");
     const box = event.target.closest(".flag-menu");
@@ -99,7 +100,11 @@
 
   document.addEventListener("keydown", (event) => {
     if (!room() || !(event.target instanceof Element)) return;
-    if (event.key === "Escape" && event.target.matches("textarea") && !event.isComposing) return leaveField(event);
+    if (event.key === "Escape" && event.target.matches("textarea, select") && !event.isComposing) return leaveField(event);
+    if (event.key === " " && event.target.matches("a[role=button]")) {
+      event.preventDefault();
+      return event.target.click();
+    }
     /* Enter on a verdict would send the form. */
     if (event.key === "Enter" && event.target.matches(".verdict input")) return event.preventDefault();
     if (!window.workbench.isShortcut(event)) return;
@@ -122,6 +127,14 @@
 
   document.addEventListener("input", (event) => {
     if (event.target instanceof Element && event.target.closest("#decide .check")) count();
+  });
+  document.addEventListener("review:filled", count);
+
+  /* Hints that stand there already are not put there again: they would be read out again. */
+  document.addEventListener("htmx:oobBeforeSwap", (event) => {
+    const { target, fragment } = event.detail;
+    const words = (of) => of.textContent.split(/\s+/).join(" ").trim();
+    if (target.matches(".hints") && words(target) === words(fragment)) event.detail.shouldSwap = false;
   });
 
   document.addEventListener("click", (event) => {

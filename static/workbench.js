@@ -14,7 +14,6 @@
     !(event.ctrlKey || event.metaKey || event.altKey) &&
     !typing(event.target);
 
-  window.workbench = { isShortcut };
 
   /* Theme: system, light, dark, in turn. */
   const themes = ["system", "light", "dark"];
@@ -50,12 +49,38 @@
     }
   };
 
-  const notice = (text) => {
+  const notice = (text, ...more) => {
     const box = document.getElementById("notice");
     if (!box) return;
-    box.textContent = text;
+    box.replaceChildren(text, ...more);
     box.hidden = text === "";
   };
+  const signedOut = (address) => {
+    const link = document.createElement("a");
+    link.href = address ?? "/";
+    link.target = "_blank";
+    link.textContent = "Sign in in another window";
+    notice("You are signed out. ", link, ", then go on here: nothing on this page is lost.");
+  };
+
+  /* Signing in anew, in another window, makes a new token: the one that came with the page is void then. */
+  const token = () => /(?:^|; )csrftoken=([^;]+)/.exec(document.cookie)?.[1];
+  document.addEventListener(
+    "submit",
+    (event) => {
+      const field = event.target.querySelector("[name=csrfmiddlewaretoken]");
+      if (field && token()) field.value = token();
+    },
+    true,
+  );
+  document.addEventListener("htmx:configRequest", (event) => {
+    const { verb, headers, formData } = event.detail;
+    if (verb === "get" || !token()) return;
+    headers["X-CSRFToken"] = token();
+    if (formData.has("csrfmiddlewaretoken")) formData.set("csrfmiddlewaretoken", token());
+  });
+
+  window.workbench = { isShortcut, notice, signedOut, token };
 
   document.addEventListener("click", (event) => {
     if (!(event.target instanceof Element)) return;
@@ -110,7 +135,8 @@
     notice("The server cannot be reached. Nothing on this page is lost; try again in a moment."),
   );
   document.addEventListener("htmx:responseError", (event) => {
-    const status = event.detail.xhr.status;
+    const { status, responseText } = event.detail.xhr;
+    if (status === 401) return signedOut(JSON.parse(responseText).sign_in);
     notice(
       status === 403
         ? "The server refused this: you may have been signed out. Open the sign-in page in another tab, then try again."

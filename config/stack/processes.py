@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-PR_SET_PDEATHSIG = 1
+from llm.processes import end_with_parent
+
 STOP_SECONDS = 20.0
 
 
@@ -31,12 +30,6 @@ def free_port(preferred: int = 0) -> int:
             probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
-
-
-def end_with_parent(stop_signal: signal.Signals = signal.SIGTERM) -> None:
-    """In a new child: have the kernel stop it when the process that started it dies, however that dies."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, stop_signal)
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Settings, runs, the audit trail, and who one is."""
+"""Settings, the audit trail, and who one is."""
 
 from __future__ import annotations
 
@@ -10,22 +10,15 @@ from rest_framework import serializers, status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from curation.api.base import ApiView, DetailView, ListView, RoleView
+from curation.api.base import ApiView, ListView, RoleView
 from curation.api.pagination import NewestFirst
 from curation.api.permissions import EVERYONE
-from curation.api.serializers import (
-    HistoryEntrySerializer,
-    PolicySerializer,
-    RunDetailSerializer,
-    RunSerializer,
-)
+from curation.api.serializers import HistoryEntrySerializer, PolicySerializer
 from curation.history import history_filters, recent_changes, shown_to
 from curation.models import CurationPolicy
 from curation.policy import change_policy
 from llm.access import roles_of
 from llm.listing import AnyFilter, NumberFilter
-from llm.models import Run
-from llm.selectors import run_failures, run_filters, run_progress
 
 
 class PersonSerializer(serializers.Serializer[Any]):
@@ -40,27 +33,6 @@ class Me(RoleView):
     def get(self, request: Request) -> Response:
         """Whose token this is."""
         return Response({"name": self.person.get_username(), "roles": sorted(roles_of(self.person))})
-
-
-class RunList(ListView):
-    queryset = Run.objects.select_related("endpoint", "created_by")
-    serializer_class = RunSerializer
-    pagination_class = NewestFirst
-
-    def filters(self) -> Sequence[AnyFilter]:
-        return run_filters()
-
-
-class RunDetail(DetailView):
-    """A run with how far it is, and its failures by kind."""
-
-    queryset = Run.objects.select_related("endpoint", "created_by")
-    serializer_class = RunDetailSerializer
-
-    def get_object(self) -> Any:
-        run = super().get_object()
-        run.progress, run.failures = run_progress(run), run_failures(run)
-        return run
 
 
 class History(ListView):

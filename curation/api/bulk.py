@@ -4,25 +4,31 @@ from __future__ import annotations
 
 from typing import Any
 
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from curation.api.base import ApiView
 from curation.api.problems import ConflictError
-from curation.bulk import BulkInputError, Preview, SetChangedError, confirm_action, preview_action
+from curation.api.review_serializers import TouchedGroupSerializer, touched_as_json
+from curation.bulk import AT_ONCE, BulkInputError, Preview, SetChangedError, confirm_action, preview_action
 from curation.bulk_actions import ACTIONS
+from curation.export_lineage import touched_by_items
 from curation.export_rows import rows_to_export
 from curation.models import ExportFile, Reconstruction
 from llm.models import Endpoint
 
 
 class BulkInputSerializer(serializers.Serializer[Any]):
-    """Without `token` nothing is done: the answer says what would be, and the token for it."""
+    """Without `token` nothing is done: the answer says what would be, and the token for it. With `items` only
+    those of them are meant that the filters find."""
 
     action = serializers.ChoiceField([(name, action.label) for name, action in ACTIONS.items()])
     filters = serializers.DictField(child=serializers.CharField(allow_blank=True), default=dict)
+    items = serializers.ListField(
+        child=serializers.IntegerField(min_value=1), required=False, min_length=1, max_length=10_000
+    )
     token = serializers.CharField(required=False)
     reason = serializers.CharField(required=False, allow_blank=True, default="")
     endpoint = serializers.SlugRelatedField(
@@ -36,10 +42,12 @@ class LeftAloneSerializer(serializers.Serializer[Any]):
 
 
 class BulkAnswerSerializer(serializers.Serializer[Any]):
-    """`count` is of the items taken; `done` says whether it has been done, or `run` does it."""
+    """`count` is of the items taken; `done` says whether it has been done, or `run` does it. Before a
+    withdrawal of a few, `touched` lists what it touches."""
 
     count = serializers.IntegerField()
     left_alone = LeftAloneSerializer(many=True, required=False)
+    touched = TouchedGroupSerializer(many=True, required=False)
     token = serializers.CharField(required=False)
     done = serializers.BooleanField()
     run = serializers.IntegerField(allow_null=True)
@@ -48,7 +56,26 @@ class BulkAnswerSerializer(serializers.Serializer[Any]):
 class Bulk(ApiView):
     serializer_class = BulkInputSerializer
 
-    @extend_schema(responses=BulkAnswerSerializer)
+    @extend_schema(
+        responses=BulkAnswerSerializer,
+        examples=[
+            OpenApiExample(
+                "What including excluded prompts again would do",
+                {"action": "include", "filters": {"state": "excluded", "source": "3"}},
+                request_only=True,
+            ),
+            OpenApiExample(
+                "Doing what the preview has announced",
+                {
+                    "action": "include",
+                    "filters": {"state": "excluded", "source": "3"},
+                    "token": "12-0f3a9d…",
+                    "reason": "The source is in order after all",
+                },
+                request_only=True,
+            ),
+        ],
+    )
     def post(self, request: Request) -> Response:
         """Previews an action, or does what a preview has announced; 409 with the new preview when the rows
         have changed since."""
@@ -56,6 +83,8 @@ class Bulk(ApiView):
         reconstructions = ACTIONS[given["action"]].subject is Reconstruction
         kind = ExportFile.Kind.RECONSTRUCTIONS if reconstructions else ExportFile.Kind.SOURCE_PROMPTS
         rows = rows_to_export(kind, given["filters"])
+        if "items" in given:
+            rows = rows.filter(pk__in=given["items"])
         if "token" not in given:
             return Response(_previewed(preview_action(name=given["action"], rows=rows)))
         try:
@@ -76,10 +105,13 @@ class Bulk(ApiView):
 
 
 def _previewed(preview: Preview) -> dict[str, Any]:
-    return {
+    told: dict[str, Any] = {
         "count": preview.count,
         "left_alone": [{"reason": reason, "count": count} for reason, count in preview.left_alone],
         "token": preview.token,
         "done": False,
         "run": None,
     }
+    if preview.action.name == "withdraw" and preview.count <= AT_ONCE:
+        told["touched"] = touched_as_json(touched_by_items(preview.taken))
+    return told

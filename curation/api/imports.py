@@ -112,7 +112,7 @@ class ImportDetail(DetailView):
     def delete(self, request: Request, pk: int) -> Response:
         """Discards an upload that was never begun, with its file."""
         try:
-            discard_import(import_file=self.get_object())
+            discard_import(import_file=self.get_object(), user=self.person)
         except ImportStateError as error:
             raise ConflictError(str(error), "begun_already") from None
         return Response(status=status.HTTP_204_NO_CONTENT)

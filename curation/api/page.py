@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
+import curation.api.schema  # noqa: F401  (tells the generator about our tokens)
 from curation.api.base import RoleView
 from curation.api.permissions import EVERYONE, HasRole
 from llm.access import Role, role_required

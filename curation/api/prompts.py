@@ -1,4 +1,4 @@
-"""Sources, source prompts, reconstructions, corpus prompts, and what they overlap with."""
+"""Sources, source prompts and their near duplicates, reconstructions, corpus prompts."""
 
 from __future__ import annotations
 
@@ -9,21 +9,19 @@ from django.db.models import Prefetch, QuerySet
 
 from curation.api import serializers
 from curation.api.base import DetailView, ListView
-from curation.export_rows import shown_agreement
+from curation.export_rows import shown_agreement, shown_corpus_prompt
 from curation.models import (
     CorpusPrompt,
     ExportFile,
     Reconstruction,
     ReviewFlag,
-    ScreeningMatch,
-    ScreeningSample,
     Source,
     SourcePrompt,
 )
 from curation.narrowing import filters_of
 from curation.search import search_by
-from curation.selectors import reviews_for
-from llm.listing import AnyFilter, distinct_values, equals
+from curation.selectors import reviews_for, source_choices
+from llm.listing import AnyFilter, equals, narrow_by
 
 Kind = ExportFile.Kind
 
@@ -75,9 +73,9 @@ class ReconstructionDetail(DetailView):
     def get_queryset(self) -> QuerySet[Reconstruction]:
         flags = ReviewFlag.objects.select_related("reviewer", "resolved_by")
         return (
-            Reconstruction.objects.select_related("source_prompt", "match__sample", "corpus_prompt")
+            Reconstruction.objects.select_related("source_prompt", "match__sample")
             .defer("search", "source_prompt__search", "match__sample__text")
-            .annotate(shown_agreement=shown_agreement())
+            .annotate(shown_agreement=shown_agreement(), shown_corpus_prompt=shown_corpus_prompt())
             .prefetch_related("drafts", Prefetch("flags", flags))
         )
 
@@ -101,35 +99,19 @@ class CorpusPromptDetail(DetailView):
     serializer_class = serializers.CorpusPromptSerializer
 
 
-class ScreeningSampleList(ListView):
-    queryset = ScreeningSample.objects.all()
-    serializer_class = serializers.ScreeningSampleSerializer
+class NearDuplicateList(ListView):
+    """The near-duplicate report: every source prompt that is nearly the same as an earlier one, with it."""
 
-    def filters(self) -> Sequence[AnyFilter]:
-        return (_benchmarks("benchmark"),)
-
-
-class ScreeningSampleDetail(DetailView):
-    queryset = ScreeningSample.objects.all()
-    serializer_class = serializers.ScreeningSampleSerializer
-
-
-class ScreeningMatchList(ListView):
-    """Of each reconstruction the sample that it shares the largest share of trigrams with, above zero."""
-
-    queryset = ScreeningMatch.objects.select_related("sample", "reconstruction").only(
-        *("shared", "total", "tokenizer", "reconstruction__overlap"),
-        *("sample__benchmark", "sample__external_id"),
+    queryset = (
+        SourcePrompt.objects.filter(duplicate_of__isnull=False)
+        .select_related("source", "duplicate_of__source")
+        .defer("search", "duplicate_of__search")
     )
-    serializer_class = serializers.ScreeningMatchSerializer
+    serializer_class = serializers.NearDuplicateSerializer
 
     def filters(self) -> Sequence[AnyFilter]:
-        return (
-            _benchmarks("sample__benchmark"),
-            equals("state", "State", Reconstruction.State.choices, lookup="reconstruction__state"),
-        )
-
-
-def _benchmarks(lookup: str) -> AnyFilter:
-    names = [(name, name) for name in distinct_values(ScreeningSample, "benchmark")]
-    return equals("benchmark", "Benchmark", names, lookup=lookup)
+        ways: list[tuple[str, str, Any]] = [
+            ("excluded", "excluded for it", lambda rows: rows.exclude(excluded_because="")),
+            ("kept", "only marked", lambda rows: rows.filter(excluded_because="")),
+        ]
+        return (narrow_by("state", "State", ways), equals("source", "Source", source_choices()))

@@ -29,10 +29,17 @@ class CoefficientSerializer(serializers.Serializer[Any]):
     interval = IntervalSerializer(allow_null=True)
 
 
+class ShareSerializer(serializers.Serializer[Any]):
+    count = serializers.IntegerField()
+    n = serializers.IntegerField()
+
+
 class AgreementRowSerializer(serializers.Serializer[Any]):
-    """One check, or the decision; `kappa` is null unless exactly two people share items."""
+    """One check, or the decision; `same` counts the items on which both gave the same. `kappa` is null unless
+    exactly two people share items."""
 
     label: Any = serializers.CharField()
+    same = ShareSerializer()
     alpha = CoefficientSerializer()
     kappa = CoefficientSerializer(allow_null=True)
 
@@ -47,21 +54,32 @@ class PairSerializer(serializers.Serializer[Any]):
 
 
 class AgreementSerializer(serializers.Serializer[Any]):
+    """`not_blind` counts the items left out because a researcher may have seen an earlier decision."""
+
     labels = serializers.ListField(child=serializers.CharField())
     rows = AgreementRowSerializer(many=True)
     pairs = PairSerializer(many=True)
+    not_blind = serializers.IntegerField()
 
 
-class ShareSerializer(serializers.Serializer[Any]):
-    count = serializers.IntegerField()
-    n = serializers.IntegerField()
+class DifferenceOfSharesSerializer(serializers.Serializer[Any]):
+    """With its 95% interval; `clear` says that the interval leaves out 0."""
+
+    value = serializers.FloatField()
+    low = serializers.FloatField()
+    high = serializers.FloatField()
+    clear = serializers.BooleanField()
 
 
 class RateSerializer(serializers.Serializer[Any]):
-    """A reviewer's share, and that of all others in the same stretch of time."""
+    """A reviewer's share, that of all others in the same stretch of time, and, but for the first third, the
+    reviewer's own in the first; with how far it lies from each of them."""
 
     own = ShareSerializer()
     others = ShareSerializer()
+    first = ShareSerializer(allow_null=True)
+    difference = DifferenceOfSharesSerializer(allow_null=True)
+    change = DifferenceOfSharesSerializer(allow_null=True)
 
 
 class PartSerializer(serializers.Serializer[Any]):

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
+from django.urls import reverse
 from rest_framework import serializers
 
 from curation.api.serializers import EvidenceSerializer
 from curation.evidence import NotQuotedError, locate_evidence
+from curation.lineage import Touched, TouchedGroup
 from curation.models import Reconstruction, Review, ReviewDraft, ReviewSlot
 from curation.review import QueueState, VerdictInput
 from curation.review.drafts import LONGEST_SECONDS
@@ -79,6 +81,50 @@ class SecondReviewSerializer(serializers.Serializer[Any]):
 
 class CountSerializer(serializers.Serializer[Any]):
     count = serializers.IntegerField()
+
+
+class TouchedSerializer(serializers.Serializer[Any]):
+    """One thing that holds, or was made of, the item. `page` is its page's address, null without one."""
+
+    kind = serializers.CharField()
+    label: Any = serializers.CharField()
+    id = serializers.IntegerField(allow_null=True)
+    note = serializers.CharField()
+    page = serializers.CharField(allow_null=True)
+
+
+class TouchedGroupSerializer(serializers.Serializer[Any]):
+    """A group without anything says that it was looked for."""
+
+    label: Any = serializers.CharField()
+    found = TouchedSerializer(many=True)
+
+
+class WithdrawalSerializer(serializers.Serializer[Any]):
+    """A review, the state of its item, and what that touches further down the way. `touched` is null for who
+    may not know yet whether the item was accepted before."""
+
+    review = serializers.IntegerField()
+    reconstruction = serializers.IntegerField()
+    state = serializers.CharField()
+    others = serializers.IntegerField(help_text="Other standing reviews of the item")
+    corpus_prompt = serializers.IntegerField(allow_null=True)
+    touched = TouchedGroupSerializer(many=True, allow_null=True)
+
+
+def touched_as_json(groups: Iterable[TouchedGroup]) -> list[dict[str, Any]]:
+    return [{"label": group.label, "found": [_touched(each) for each in group.found]} for group in groups]
+
+
+def _touched(each: Touched) -> dict[str, Any]:
+    page = reverse(each.url_name, args=[each.pk]) if each.url_name else None
+    return {
+        "kind": each.kind,
+        "label": each.label,
+        "id": each.pk or None,
+        "note": each.note,
+        "page": page,
+    }
 
 
 def verdicts_of(
@@ -193,6 +239,15 @@ def _moment(at: datetime | None) -> str | None:
     return at.isoformat().replace("+00:00", "Z") if at else None
 
 
+class LeftForOthersSerializer(serializers.Serializer[Any]):
+    """Items that are not settled, but of which nothing is left to do for you; looked up only when nothing is
+    waiting."""
+
+    second_reviews = serializers.IntegerField()
+    flags = serializers.IntegerField()
+    disagreements = serializers.IntegerField()
+
+
 class QueueStateSerializer(serializers.Serializer[Any]):
     """`waiting` is exact up to 200; with `many` there are more."""
 
@@ -200,6 +255,7 @@ class QueueStateSerializer(serializers.Serializer[Any]):
     many: Any = serializers.BooleanField()
     held_by_others = serializers.IntegerField()
     held_until = serializers.DateTimeField(allow_null=True)
+    for_others = LeftForOthersSerializer()
 
 
 def queue_as_json(state: QueueState) -> dict[str, Any]:

@@ -24,9 +24,11 @@ from curation.api.serializers import (
     ReviewSerializer,
 )
 from curation.api.visibility import known_items, known_reviews
+from curation.export_lineage import touched_by_items
 from curation.export_rows import shown_agreement
-from curation.models import Reconstruction, Review, ReviewFlag
+from curation.models import CorpusPrompt, Reconstruction, Review, ReviewFlag
 from curation.narrowing import own_review_filters, review_filters
+from curation.selectors import BLIND
 from llm.listing import AnyFilter, equals, narrow_by
 
 
@@ -58,12 +60,38 @@ class ReviewDetail(DetailView):
 class Withdraw(ApiView):
     serializer_class = shapes.ReasonSerializer
 
-    @extend_schema(responses={204: None})
+    @extend_schema(responses=shapes.WithdrawalSerializer)
+    def get(self, request: Request, pk: int) -> Response:
+        """What a withdrawal would touch. Nothing is withdrawn."""
+        made = self._review(pk)
+        return Response(_withdrawal(made, knows=made.reconstruction.state not in BLIND))
+
+    @extend_schema(responses=shapes.WithdrawalSerializer)
     def post(self, request: Request, pk: int) -> Response:
-        """Takes a review back for good: its item goes back into review, its corpus prompt is withdrawn."""
-        made = get_object_or_404(known_reviews(self.person), pk=pk)
+        """Takes a review back for good: its item goes back into review, its corpus prompt is withdrawn. The
+        answer lists what that touches; what holds the corpus prompt already keeps it."""
+        made = self._review(pk)
         review.withdraw(review_id=made.pk, by=self.person, reason=self.read()["reason"])
-        return Response(status=status.HTTP_204_NO_CONTENT)
+        made.reconstruction.refresh_from_db(fields=["state"])
+        return Response(_withdrawal(made, knows=True))
+
+    def _review(self, pk: int) -> Review:
+        return get_object_or_404(known_reviews(self.person).select_related("reconstruction"), pk=pk)
+
+
+def _withdrawal(made: Review, *, knows: bool) -> dict[str, Any]:
+    """That there is a corpus prompt tells that the item was accepted: to who `knows` of that."""
+    item = made.reconstruction
+    others = item.reviews.filter(withdrawn_at__isnull=True).exclude(pk=made.pk)
+    prompt = CorpusPrompt.objects.filter(reconstruction=item).values_list("pk", flat=True).first()
+    return {
+        "review": made.pk,
+        "reconstruction": item.pk,
+        "state": item.state,
+        "others": others.count(),
+        "corpus_prompt": prompt if knows else None,
+        "touched": shapes.touched_as_json(touched_by_items([item.pk])) if knows else None,
+    }
 
 
 class AdjudicationList(ListView):

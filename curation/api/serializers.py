@@ -52,6 +52,29 @@ class SourcePromptSerializer(serializers.ModelSerializer[SourcePrompt]):
         )
 
 
+class EarlierPromptSerializer(serializers.ModelSerializer[SourcePrompt]):
+    source_name = serializers.CharField(source="source.name", read_only=True)
+
+    class Meta:
+        model = SourcePrompt
+        fields: tuple[str, ...] = ("id", "source", "source_name", "line", "text")
+
+
+class NearDuplicateSerializer(serializers.ModelSerializer[SourcePrompt]):
+    """`similarity` is the Jaccard similarity of the two texts' shingles; without `excluded_because` the
+    prompt is only marked."""
+
+    source_name = serializers.CharField(source="source.name", read_only=True)
+    duplicate_of = EarlierPromptSerializer(read_only=True)
+
+    class Meta:
+        model = SourcePrompt
+        fields: tuple[str, ...] = (
+            *("id", "source", "source_name", "line", "text", "similarity", "excluded_because"),
+            "duplicate_of",
+        )
+
+
 class EvidenceSerializer(serializers.Serializer[Any]):
     """A passage of one of the two texts; `start` and `end` count its characters (code points)."""
 
@@ -149,10 +172,11 @@ class FlagSerializer(serializers.ModelSerializer[ReviewFlag]):
 
 
 class ReconstructionDetailSerializer(ReconstructionSerializer):
-    """With its source, the trail of its enrichments, and what was found out and decided about it."""
+    """With its source, the trail of its enrichments, and what was found out and decided about it.
+    `corpus_prompt` is null while somebody may still have to review the item blind."""
 
     source_text = serializers.CharField(source="source_prompt.text", read_only=True)
-    corpus_prompt: Any = serializers.PrimaryKeyRelatedField(read_only=True, allow_null=True)
+    corpus_prompt = serializers.IntegerField(source="shown_corpus_prompt", read_only=True, allow_null=True)
     drafts = DraftOfReconstructionSerializer(many=True, read_only=True)
     match = ScreeningMatchSerializer(read_only=True, allow_null=True)
     flags = FlagSerializer(many=True, read_only=True)

@@ -2,7 +2,20 @@
 
 from django.urls import path
 
-from curation.api import administration, bulk, exports, imports, page, prompts, quality, queue, reviews
+from curation.api import (
+    administration,
+    bulk,
+    exports,
+    imports,
+    page,
+    prompts,
+    quality,
+    queue,
+    reading,
+    reviews,
+    runs,
+    screening,
+)
 
 urlpatterns = [
     path("me/", administration.Me.as_view(), name="api-me"),
@@ -14,12 +27,22 @@ urlpatterns = [
     path("reconstructions/<int:pk>/", prompts.ReconstructionDetail.as_view(), name="api-reconstruction"),
     path("corpus-prompts/", prompts.CorpusPromptList.as_view(), name="api-corpus-prompts"),
     path("corpus-prompts/<int:pk>/", prompts.CorpusPromptDetail.as_view(), name="api-corpus-prompt"),
-    path("screening-samples/", prompts.ScreeningSampleList.as_view(), name="api-screening-samples"),
-    path("screening-samples/<int:pk>/", prompts.ScreeningSampleDetail.as_view(), name="api-screening-sample"),
-    path("screening-matches/", prompts.ScreeningMatchList.as_view(), name="api-screening-matches"),
+    path("near-duplicates/", prompts.NearDuplicateList.as_view(), name="api-near-duplicates"),
+    path("screening/", screening.Screening.as_view(), name="api-screening"),
+    path("screening-samples/", screening.ScreeningSampleList.as_view(), name="api-screening-samples"),
+    path(
+        "screening-samples/<int:pk>/", screening.ScreeningSampleDetail.as_view(), name="api-screening-sample"
+    ),
+    path("screening-matches/", screening.ScreeningMatchList.as_view(), name="api-screening-matches"),
+    path("screening-matches/<int:pk>/", screening.ScreeningMatchDetail.as_view(), name="api-screening-match"),
+    path("guidelines/", reading.Guidelines.as_view(), name="api-guidelines"),
     path("queue/", queue.Queue.as_view(), name="api-queue"),
     path("queue/next/", queue.NextItem.as_view(), name="api-queue-next"),
     path("queue/undo/", queue.Undo.as_view(), name="api-queue-undo"),
+    path("queue/progress/", reading.Progress.as_view(), name="api-queue-progress"),
+    path("queue/<int:pk>/", reading.ItemToRead.as_view(), name="api-queue-item"),
+    path("queue/<int:pk>/difference/", reading.DifferenceOfTexts.as_view(), name="api-queue-difference"),
+    path("queue/<int:pk>/hints/", reading.Hints.as_view(), name="api-queue-hints"),
     path("queue/<int:pk>/claim/", queue.Claim.as_view(), name="api-queue-claim"),
     path("queue/<int:pk>/heartbeat/", queue.Heartbeat.as_view(), name="api-queue-heartbeat"),
     path("queue/<int:pk>/draft/", queue.Draft.as_view(), name="api-queue-draft"),
@@ -43,8 +66,13 @@ urlpatterns = [
     path("imports/<int:pk>/start/", imports.Begin.as_view(), name="api-import-start"),
     path("quality/", quality.Quality.as_view(), name="api-quality"),
     path("bulk/", bulk.Bulk.as_view(), name="api-bulk"),
-    path("runs/", administration.RunList.as_view(), name="api-runs"),
-    path("runs/<int:pk>/", administration.RunDetail.as_view(), name="api-run"),
+    path("runs/", runs.RunList.as_view(), name="api-runs"),
+    path("runs/plan/", runs.RunPlan.as_view(), name="api-run-plan"),
+    path("runs/<int:pk>/", runs.RunDetail.as_view(), name="api-run"),
+    path("runs/<int:pk>/pause/", runs.Pause.as_view(), name="api-run-pause"),
+    path("runs/<int:pk>/continue/", runs.Continue.as_view(), name="api-run-continue"),
+    path("runs/<int:pk>/cancel/", runs.Cancel.as_view(), name="api-run-cancel"),
+    path("runs/<int:pk>/retry/", runs.Retry.as_view(), name="api-run-retry"),
     path("policy/", administration.Policy.as_view(), name="api-policy"),
     path("history/", administration.History.as_view(), name="api-history"),
     path("schema/", page.Schema.as_view(), name="api-schema"),

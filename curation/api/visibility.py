@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.db.models import Exists, OuterRef, QuerySet
 from django.http import Http404
 
-from curation.models import Reconstruction, Review, ReviewSlot
+from curation.models import Reconstruction, Review, ReviewDraft, ReviewSlot
 from curation.narrowing import settled_reviews
 from curation.review.texts import item_with_source
 from llm import sql
@@ -31,6 +31,18 @@ def known_item(person: User, pk: int) -> Reconstruction:
         with suppress(Reconstruction.DoesNotExist):
             return item_with_source(pk)
     raise Http404
+
+
+def item_to_read(person: User, pk: int) -> Reconstruction:
+    """An item whose texts a person may read now: who is no researcher holds it, or has a draft or a standing
+    review of it. Raises Http404."""
+    if Role.RESEARCHER not in roles_of(person):
+        held = ReviewSlot.objects.filter(reconstruction=pk, holder=person)
+        begun = ReviewDraft.objects.filter(reconstruction=pk, reviewer=person)
+        given = Review.objects.filter(reconstruction=pk, reviewer=person, withdrawn_at__isnull=True)
+        if not any(rows.exists() for rows in (held, begun, given)):
+            raise Http404
+    return known_item(person, pk)
 
 
 def known_reviews(person: User) -> QuerySet[Review]:

@@ -39,14 +39,19 @@ class SourcePrompt(models.Model):
     line = models.PositiveIntegerField(help_text="Line of the imported file, counted from 1")
     external_id = models.CharField(max_length=200, blank=True)
     text = models.TextField()
-    digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the text")
+    digest = models.CharField(max_length=64, help_text="SHA-256 of the text")
     language = models.CharField(max_length=8)
     characters = models.PositiveIntegerField()
     segments = models.PositiveIntegerField(help_text="Length in the units of `length_policy`")
     length_policy = models.CharField(max_length=8, choices=LENGTH_POLICIES, default=LengthPolicy.PAPER)
     excluded_because = models.CharField(max_length=300, blank=True)
     duplicate_of = models.ForeignKey(
-        "self", on_delete=models.SET_NULL, null=True, blank=True, related_name="near_duplicates"
+        "self",
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="near_duplicates",
+        db_index=False,
     )
     similarity = models.FloatField(
         null=True, blank=True, help_text="Jaccard similarity to `duplicate_of`, from 0 to 1"
@@ -56,7 +61,19 @@ class SourcePrompt(models.Model):
 
     class Meta:
         ordering = ("id",)
-        indexes = (GinIndex(fields=["search"], name="source_prompt_search"),)
+        constraints = (models.UniqueConstraint(fields=["digest"], name="one_source_prompt_per_text"),)
+        indexes = (
+            models.Index(
+                fields=["duplicate_of"],
+                condition=models.Q(duplicate_of__isnull=False),
+                name="near_duplicates_of",
+            ),
+            GinIndex(
+                fields=["search"],
+                condition=models.Q(search__isnull=False),
+                name="source_prompt_search",
+            ),
+        )
 
     def __str__(self) -> str:
         return f"source prompt {self.pk}"
@@ -77,7 +94,9 @@ class Reconstruction(models.Model):
         ACCEPTED = "accepted"
         REJECTED = "rejected"
 
-    source_prompt = models.ForeignKey(SourcePrompt, on_delete=models.PROTECT, related_name="reconstructions")
+    source_prompt = models.ForeignKey(
+        SourcePrompt, on_delete=models.PROTECT, related_name="reconstructions", db_index=False
+    )
     index = models.PositiveSmallIntegerField(help_text="Which of the source's reconstructions, from 0")
     strategy = models.CharField(
         max_length=20, choices=[(s.value, s.value.replace("_", " ")) for s in Strategy]
@@ -121,7 +140,11 @@ class Reconstruction(models.Model):
                 condition=models.Q(state="disputed"),
                 name="disputed_by_agreement",
             ),
-            GinIndex(fields=["search"], name="reconstruction_search"),
+            GinIndex(
+                fields=["search"],
+                condition=models.Q(search__isnull=False),
+                name="reconstruction_search",
+            ),
         )
 
     def __str__(self) -> str:

@@ -93,7 +93,7 @@ def _again(
     item: Reconstruction, reviewer: User, decision: str, verdicts: Mapping[str, VerdictInput]
 ) -> Review:
     earlier = standing_reviews(item).get(reviewer=reviewer, adjudication=False)
-    if _same(earlier, decision, verdicts):
+    if says_the_same(earlier, decision, verdicts):
         return earlier
     raise ReviewError({"decision": f"You have decided already: {earlier.decision}. Nothing changed."})
 
@@ -286,7 +286,8 @@ def _evidence_json(evidence: Evidence | None) -> dict[str, object] | None:
     return evidence.as_json() if evidence else None
 
 
-def _same(review: Review, decision: str, verdicts: Mapping[str, VerdictInput]) -> bool:
+def says_the_same(review: Review, decision: str, verdicts: Mapping[str, VerdictInput]) -> bool:
+    """Whether a stored review has just this decision with these verdicts, notes and passages."""
     return review.decision == decision and _stored(review.verdicts.all()) == {
         check: (given.verdict, given.note, _evidence_json(given.evidence))
         for check, given in verdicts.items()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from curation.models import Reconstruction, ReviewFlag
@@ -19,13 +20,16 @@ State = Reconstruction.State
 def flag(*, reviewer: User, reconstruction_id: int, reason: str) -> ReviewFlag:
     """Takes an item that the reviewer holds out of the queue, with the reason; what was filled in is kept.
 
-    Someone who reads it at the same time may finish. Raises ReviewError without a reason, NotWaitingError
-    for an item that is put aside or settled already, LeaseExpiredError without a lease.
+    Someone who reads it at the same time may finish. The same flag again answers as it did the first time.
+    Raises ReviewError without a reason, NotWaitingError for an item that is put aside or settled already,
+    LeaseExpiredError without a lease.
     """
     reason = reason.replace("\0", "").strip()
     if not reason or len(reason) > LONGEST_NOTE:
         raise ReviewError({"flag": f"Say why, in at most {LONGEST_NOTE:,} characters."})
     item = lock_item(reconstruction_id)
+    if item.state == State.FLAGGED and (same := _open_flags(item).filter(reviewer=reviewer, reason=reason)):
+        return same[0]
     if item.state != State.IN_REVIEW:
         raise NotWaitingError(f"reconstruction {item.pk} is not waiting for review")
     if not live_slots(reviewer).filter(reconstruction=item).exists():
@@ -59,7 +63,9 @@ def resolve_flag(*, by: User, reconstruction_id: int, resolution: str) -> None:
 
 def close_flag(item: Reconstruction, *, by: User, resolution: str) -> None:
     """Ends the item's open flag, if it has one; the caller has locked the item and settles it."""
-    item.flags.filter(resolved_at__isnull=True).update(
-        resolved_at=timezone.now(), resolved_by=by, resolution=resolution
-    )
+    _open_flags(item).update(resolved_at=timezone.now(), resolved_by=by, resolution=resolution)
     item.slots.filter(suspended=True).update(suspended=False)
+
+
+def _open_flags(item: Reconstruction) -> QuerySet[ReviewFlag]:
+    return ReviewFlag.objects.filter(reconstruction=item, resolved_at__isnull=True)

@@ -9,10 +9,11 @@ from django.db import transaction
 from django.utils import timezone
 
 from curation.models import Reconstruction, Review
-from curation.review.deciding import problems_of, settle, store_review
+from curation.review.deciding import problems_of, says_the_same, settle, standing_reviews, store_review
 from curation.review.flags import close_flag
 from curation.review.slots import lock_item
 from curation.review.terms import NotWaitingError, ReviewError, VerdictInput
+from llm.audit import history_of
 
 State = Reconstruction.State
 
@@ -29,14 +30,17 @@ def adjudicate(
     verdicts: Mapping[str, VerdictInput],
     reason: str,
 ) -> Review:
-    """Decides on a disputed or flagged item. Raises NotWaitingError for any other, ReviewError without a
-    reason or for a decision that contradicts its verdicts."""
+    """Decides on a disputed or flagged item; the same submission again gives the same review. Raises
+    NotWaitingError for any other item, ReviewError without a reason or for a decision that contradicts its
+    verdicts."""
     if not reason.strip():
         raise ReviewError({"reason": "Say why."})
     if problems := problems_of(decision, verdicts):
         raise ReviewError(problems)
     item = lock_item(reconstruction_id)
     if item.state not in (State.DISPUTED, State.FLAGGED):
+        if earlier := _same_adjudication(item, adjudicator, decision, verdicts, reason.strip()):
+            return earlier
         raise NotWaitingError(f"reconstruction {item.pk} waits for no adjudication")
     close_flag(item, by=adjudicator, resolution=f"decided: {decision}")
     review = store_review(
@@ -48,8 +52,23 @@ def adjudicate(
         ),
         verdicts,
     )
-    settle(item, action=f"adjudicated: {decision}", actor=adjudicator, reason=reason.strip())
+    settle(item, action=_adjudicated(decision), actor=adjudicator, reason=reason.strip())
     return review
+
+
+def _same_adjudication(
+    item: Reconstruction, adjudicator: User, decision: str, verdicts: Mapping[str, VerdictInput], reason: str
+) -> Review | None:
+    """The standing adjudication of this person with just this content. Its reason is in the history."""
+    earlier = standing_reviews(item).filter(reviewer=adjudicator, adjudication=True).first()
+    if earlier is None or not says_the_same(earlier, decision, verdicts):
+        return None
+    entry = history_of(item).filter(action=_adjudicated(decision), actor=adjudicator).first()
+    return earlier if entry and entry.reason == reason else None
+
+
+def _adjudicated(decision: str) -> str:
+    return f"adjudicated: {decision}"
 
 
 @transaction.atomic

@@ -14,7 +14,7 @@ from django.utils import timezone
 from curation.models import CurationPolicy, Reconstruction, ReviewSkip, ReviewSlot
 from curation.review import statements
 from curation.review.settling import wants_second_review
-from curation.review.terms import LeaseTakenError, NotWaitingError, QueueState
+from curation.review.terms import LeaseTakenError, LeftForOthers, NotWaitingError, QueueState
 from curation.review.texts import SLOT, slot_with_texts
 from llm import sql
 from llm.audit import Change, record_many
@@ -135,10 +135,13 @@ def skip(*, reviewer: User, reconstruction_id: int) -> None:
 
 
 def queue_state(*, reviewer: User) -> QueueState:
-    """How much is left for this reviewer, and what others hold."""
+    """How much is left for this reviewer, and what others hold; if nothing is left, what waits for others."""
     statement = statements.queue_state(COUNTED_EXACTLY + 1)
     [(waiting, held, until)] = sql.fetch(statement, {"reviewer": reviewer.pk, "now": timezone.now()})
-    return QueueState(min(waiting, COUNTED_EXACTLY), waiting > COUNTED_EXACTLY, held, until)
+    if waiting:
+        return QueueState(min(waiting, COUNTED_EXACTLY), waiting > COUNTED_EXACTLY, held, until)
+    [counts] = sql.fetch(statements.LEFT_FOR_OTHERS, {"reviewer": reviewer.pk})
+    return QueueState(0, False, held, until, LeftForOthers(*counts))
 
 
 def lock_item(reconstruction_id: int) -> Reconstruction:

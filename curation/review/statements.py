@@ -39,12 +39,13 @@ RENEW = f"""
     RETURNING lease_expires_at
 """  # noqa: S608 - of the constant above
 
-_UNREVIEWED = """
-    NOT EXISTS (
+_REVIEWED = """
+    EXISTS (
         SELECT FROM curation_review AS review
         WHERE review.reconstruction_id = slot.reconstruction_id
             AND review.reviewer_id = %(reviewer)s AND review.withdrawn_at IS NULL)
 """
+_UNREVIEWED = f"NOT {_REVIEWED}"
 
 
 def _take(skips: str, order: str) -> str:
@@ -118,6 +119,15 @@ def queue_state(most: int) -> str:
     SELECT (SELECT count(*) FROM free), (SELECT count(*) FROM held), (SELECT min(lease_expires_at) FROM held)
     """  # noqa: S608 - of the constants above and a number
 
+
+LEFT_FOR_OTHERS = f"""
+    SELECT
+        (SELECT count(DISTINCT slot.reconstruction_id) FROM curation_reviewslot AS slot
+            WHERE slot.review_id IS NULL AND NOT slot.suspended AND {_REVIEWED}),
+        (SELECT count(*) FROM curation_reconstruction WHERE state = 'flagged'),
+        (SELECT count(*) FROM curation_reconstruction WHERE state = 'disputed')
+"""  # noqa: S608 - of the constant above
+"""Items that the reviewer has read and somebody else has to, that are put aside, that await adjudication."""
 
 OPINIONS = """
     SELECT review.decision, review.adjudication, review.reviewer_id,

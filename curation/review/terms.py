@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
@@ -37,17 +37,35 @@ class VerdictInput:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftForOthers:
+    """Items that are not settled, but of which nothing is left to do for one reviewer.
+
+    `second_reviews` counts those that they have reviewed and somebody else is to review, `flags` those that
+    are put aside, `disagreements` those that wait for adjudication.
+    """
+
+    second_reviews: int = 0
+    flags: int = 0
+    disagreements: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.second_reviews or self.flags or self.disagreements)
+
+
+@dataclass(frozen=True, slots=True)
 class QueueState:
     """`waiting` counts the items that this reviewer could still take, the one in hand included; it is exact
     up to 200, and with `many` there are more.
 
-    `held_until` is when the first item that others hold comes free, unless its reader goes on.
+    `held_until` is when the first item that others hold comes free, unless its reader goes on. `for_others`
+    is looked up only when nothing is waiting.
     """
 
     waiting: int
     many: bool
     held_by_others: int
     held_until: datetime | None
+    for_others: LeftForOthers = field(default_factory=LeftForOthers)
 
 
 @dataclass(frozen=True, slots=True)

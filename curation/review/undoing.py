@@ -42,7 +42,9 @@ def last_action(*, reviewer: User) -> LastAction | None:
 def undo(*, reviewer: User) -> LastAction:
     """Takes back the reviewer's last action: the item is in their hands again, with what they had filled in.
 
-    Raises UndoError when there is nothing to take back, or something has been built on it since.
+    Raises UndoError when there is nothing to take back, when something has been built on it since, or when
+    it is one of several reviews that are all in: from then on researchers see them, and a new one would not
+    be blind.
     """
     action = last_action(reviewer=reviewer)
     if action is None:
@@ -66,8 +68,11 @@ def undo(*, reviewer: User) -> LastAction:
 
 def _undo_review(item: Reconstruction, reviewer: User) -> None:
     review = standing_reviews(item).select_related("slot").get(reviewer=reviewer, adjudication=False)
-    if standing_reviews(item).filter(adjudication=True).exists():
+    standing = standing_reviews(item)
+    if standing.filter(adjudication=True).exists():
         raise UndoError(f"A researcher has settled item {item.pk} since. Ask them to withdraw it.")
+    if 1 < item.wanted_reviews <= standing.filter(adjudication=False).count():
+        raise UndoError(f"All reviews of item {item.pk} are in. Ask a researcher to withdraw yours.")
     if built := _built_on(item):
         raise UndoError(f"{built} was made of item {item.pk} since. Ask a researcher to withdraw it.")
     slot = getattr(review, "slot", None)

@@ -1,5 +1,6 @@
 """Every write on the way from a file of requests to the queue of reviews."""
 
+from curation.preparing import digest_of
 from curation.services.duplicates import NearDuplicateReport, mark_near_duplicates
 from curation.services.files import (
     ImportHeldError,
@@ -12,11 +13,15 @@ from curation.services.files import (
     start_import,
     stored_path,
 )
-from curation.services.importing import ImportTarget, digest_of, import_path, import_prompts, import_rows
+from curation.services.importing import ImportTarget, import_path, import_prompts, import_rows
 from curation.services.options import ImportOptions, NearDuplicates
 from curation.services.planning import (
+    LARGEST_SEED,
+    MOST_PER_SOURCE,
+    PlanPreview,
     made_from,
     plan_reconstructions,
+    preview_plan,
     start_filtering,
     start_reconstruction,
     usable_source_prompts,
@@ -25,7 +30,9 @@ from curation.services.reports import LISTED_LINES, ImportReport, LineReport
 from curation.services.samples import import_screening_samples
 
 __all__ = [
+    "LARGEST_SEED",
     "LISTED_LINES",
+    "MOST_PER_SOURCE",
     "ImportHeldError",
     "ImportOptions",
     "ImportReport",
@@ -34,6 +41,7 @@ __all__ = [
     "LineReport",
     "NearDuplicateReport",
     "NearDuplicates",
+    "PlanPreview",
     "begin_import",
     "digest_of",
     "discard_import",
@@ -45,6 +53,7 @@ __all__ = [
     "made_from",
     "mark_near_duplicates",
     "plan_reconstructions",
+    "preview_plan",
     "receive_import",
     "run_import",
     "start_filtering",

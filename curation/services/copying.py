@@ -2,46 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import connection
-from django.db.models import JSONField, Model
+from django.db.models import Field, Model
+from django.utils import timezone
 from psycopg import sql
 
+Values = Mapping[str, Any]
+"""A new row: values by the name of their attribute, all rows of a call with the same names."""
 
-def copy_rows(rows: Sequence[Model]) -> None:
-    """Stores new rows of one model and gives each its primary key, ascending in their order.
 
-    Raises IntegrityError as `bulk_create` does, and like it calls no `save`.
+def copy_rows(model: type[Model], rows: Sequence[Values]) -> list[int]:
+    """Stores new rows and gives their primary keys, ascending in their order.
+
+    What a row does not name has the model's default. The values go to the database as they are: no field
+    looks at them, and a JSON field is not for this. Raises IntegrityError as `bulk_create` does.
     """
     if not rows:
-        return
-    model = type(rows[0])
-    key, table = str(model._meta.pk.column), model._meta.db_table
-    columns = _columns(rows)
+        return []
+    names = list(rows[0])
+    usual = {
+        field.column: _usual(field)
+        for field in model._meta.concrete_fields
+        if field.attname not in names and not field.primary_key and not field.null
+    }
+    columns = [str(model._meta.pk.column), *(_column(model, name) for name in names), *map(str, usual)]
+    rest = tuple(usual.values())
+    keys = _new_keys(model, len(rows))
+    listed: list[sql.Composable] = [sql.Identifier(column) for column in columns]
+    table = sql.Identifier(model._meta.db_table)
+    statement = sql.SQL("COPY {} ({}) FROM STDIN").format(table, sql.SQL(", ").join(listed))
+    with connection.cursor() as cursor, connection.wrap_database_errors, cursor.copy(statement) as copy:
+        for key, row in zip(keys, rows, strict=True):
+            copy.write_row((key, *(row[name] for name in names), *rest))
+    return keys
+
+
+def _new_keys(model: type[Model], count: int) -> list[int]:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT nextval(pg_get_serial_sequence(%s, %s)) FROM generate_series(1, %s)",
-            [table, key, len(rows)],
+            [model._meta.db_table, model._meta.pk.column, count],
         )
-        for row, (pk,) in zip(rows, sorted(cursor.fetchall()), strict=True):
-            row.pk = pk
-        names = sql.SQL(", ").join([sql.Identifier(name) for name in (key, *columns)])
-        statement = sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(table), names)
-        with connection.wrap_database_errors, cursor.copy(statement) as copy:
-            for record in zip([row.pk for row in rows], *columns.values(), strict=True):
-                copy.write_row(record)
+        return sorted(key for (key,) in cursor.fetchall())
 
 
-def _columns(rows: Sequence[Model]) -> dict[str, list[Any]]:
-    """Values by column, without the key and without columns that are null in every row."""
-    columns: dict[str, list[Any]] = {}
-    for field in rows[0]._meta.concrete_fields:
-        values = [None] if field.primary_key else [field.pre_save(row, add=True) for row in rows]
-        if all(value is None for value in values):
-            continue
-        if isinstance(field, JSONField):
-            values = [field.get_db_prep_save(value, connection) for value in values]
-        columns[str(field.column)] = values
-    return columns
+def _column(model: type[Model], name: str) -> str:
+    return str(next(field.column for field in model._meta.concrete_fields if field.attname == name))
+
+
+def _usual(field: Field[Any, Any]) -> Any:
+    return timezone.now() if getattr(field, "auto_now_add", False) else field.get_default()

@@ -27,6 +27,7 @@ from curation.services.importing import ImportTarget, import_path
 from curation.services.options import ImportOptions
 from curation.services.reports import ImportReport
 from curation.services.samples import import_screening_samples
+from llm.audit import record
 from llm.models import Run
 from llm.services import start_run
 
@@ -75,17 +76,20 @@ def receive_import(
             guess = preview_file(path, file_format, shown).guess
             options = ImportOptions(guess.text, guess.id, guess.reconstruction).as_json()
             size = file_size(path) if file_format is FileFormat.DATASET else size
-        return ImportFile.objects.create(
-            state=ImportFile.State.DRAFT,
-            kind=kind,
-            name=name or Path(shown).stem[:120],
-            file_name=shown,
-            path=str(path.relative_to(settings.MEDIA_ROOT)),
-            format=file_format,
-            size=size,
-            options=options,
-            created_by=user,
-        )
+        with transaction.atomic():
+            received = ImportFile.objects.create(
+                state=ImportFile.State.DRAFT,
+                kind=kind,
+                name=name or Path(shown).stem[:120],
+                file_name=shown,
+                path=str(path.relative_to(settings.MEDIA_ROOT)),
+                format=file_format,
+                size=size,
+                options=options,
+                created_by=user,
+            )
+            record(received, "received", after={"state": received.state, "file_name": shown}, actor=user)
+        return received
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -111,6 +115,7 @@ def begin_import(
         since = row.options.get(SINCE) or timezone.now().isoformat()
         chosen = options.as_json() if options else row.options
         row.options = {**chosen, SINCE: since}
+        before = {"state": row.state}
         row.state, row.error, row.finished_at = ImportFile.State.WAITING, "", None
         row.run = start_run(
             kind="import",
@@ -119,6 +124,7 @@ def begin_import(
             user=user,
         )
         row.save()
+        record(row, "begun", before=before, after={"state": row.state, "name": row.name}, actor=user)
     import_file.refresh_from_db()
     return row.run
 
@@ -138,12 +144,13 @@ def start_import(
     return received
 
 
-def discard_import(*, import_file: ImportFile) -> None:
+def discard_import(*, import_file: ImportFile, user: User | None = None) -> None:
     """Deletes a draft and its file. Raises `ImportStateError` once it was begun."""
     with transaction.atomic():
         row = ImportFile.objects.select_for_update().get(pk=import_file.pk)
         if row.state != ImportFile.State.DRAFT:
             raise ImportStateError("Only an import that has not been begun can be discarded.")
+        record(row, "discarded", before={"state": row.state}, actor=user)
         row.delete()
     shutil.rmtree(_upload_folder(row), ignore_errors=True)
 

@@ -7,10 +7,10 @@ rows ─► prompts ─► batch ─► known digests left out ─► COPY ─�
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -19,25 +19,22 @@ from django.db import connection, transaction
 
 from curation.import_formats import FileFormat, read_file
 from curation.jsonl import read_rows
-from curation.languages import UNDETERMINED, detect_language
 from curation.models import Reconstruction, Source, SourcePrompt
-from curation.reconstruction import MAX_SOURCE_SEGMENTS, Strategy
+from curation.preparing import Entry, Prepared, PreparedBatch, left_out, prepare
 from curation.rows import PromptLine, Refusal, Row, read_prompt
 from curation.services.copying import copy_rows
 from curation.services.duplicates import mark_near_duplicates
 from curation.services.options import ImportOptions, NearDuplicates
 from curation.services.reports import ImportReport
-from llm.text import LengthPolicy, count_characters, count_length
+from llm.audit import kind_of, record, record_alike
+from llm.processes import beside
 
 BATCH, BATCH_CHARACTERS = 1_000, 4_000_000
 
-LENGTH_UNITS = {
-    LengthPolicy.PAPER: "segments",
-    LengthPolicy.SCRIPT: "words and characters",
-}
-"""What a length policy counts, in words."""
+_RECONSTRUCTION = kind_of(Reconstruction())
 
-Entry = PromptLine | Refusal
+REWRITTEN = Reconstruction.State.REWRITTEN.value
+
 Progress = Callable[[int], None]
 """Told the rows read so far after each batch, inside its transaction; may raise to stop the import there."""
 
@@ -54,11 +51,6 @@ class ImportTarget:
     file_name: str
     user: User | None = None
     since: datetime | None = None
-
-
-def digest_of(text: str) -> str:
-    """SHA-256 of the text's UTF-8, in hexadecimal."""
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def import_prompts(
@@ -110,7 +102,7 @@ def import_rows(
     entries = (
         row if isinstance(row, Refusal) else read_prompt(row, fields, with_extra=False) for row in rows
     )
-    for batch in _batches(entries):
+    for batch in beside(partial(prepare, policy=options.length_policy), _batches(entries)):
         if source is None:
             source, _ = Source.objects.get_or_create(
                 name=target.source_name,
@@ -124,7 +116,12 @@ def import_rows(
         source.file_name, source.imported_by = target.file_name, target.user
         source.report = report.as_json()
         source.save()
+        record(source, "imported into", after=_counts(report), actor=target.user)
     return report
+
+
+def _counts(report: ImportReport) -> dict[str, int]:
+    return {name: value for name, value in report.as_json().items() if isinstance(value, int)}
 
 
 def _batches(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
@@ -174,41 +171,42 @@ class _Batch:
     ) -> None:
         self.source, self.target, self.options, self.report = source, target, options, report
 
-    def take(self, batch: Sequence[Entry]) -> None:
-        prompts: dict[str, PromptLine] = {}
-        for entry in batch:
-            self.report.read += 1
-            if isinstance(entry, Refusal):
-                self.report.refuse(entry.line, entry.reason)
-            elif (first := prompts.setdefault(digest_of(entry.text), entry)) is not entry:
-                self.report.duplicate(entry.line, _left_out(f"the same text as line {first.line}", entry))
-        rows = {digest: self._row(digest, entry) for digest, entry in prompts.items()}
-        fresh = self._store(rows)
-        known = self._known([digest for digest in prompts if digest not in fresh])
-        for digest, entry in prompts.items():
-            if digest in fresh or self._is_own(known.get(digest), entry):
+    def take(self, batch: PreparedBatch) -> None:
+        self.report.read += batch.read
+        for kind, line, reason in batch.left_out:
+            (self.report.refuse if kind == "refused" else self.report.duplicate)(line, reason)
+        keys = self._store(batch.prompts)
+        known = self._known([digest for digest in batch.prompts if digest not in keys])
+        for digest, prepared in batch.prompts.items():
+            entry = prepared.entry
+            if digest in keys or self._is_own(known.get(digest), entry):
                 self.report.added += 1
-                self._note(entry, rows[digest])
-                self.report.reconstructions += self._usable(entry, rows[digest]) is not None
+                self.report.reconstructions += prepared.reconstruction is not None
+                for note in prepared.notes():
+                    self.report.note(entry.line, note)
             else:
                 name = known[digest].source_name if digest in known else self.source.name
-                self.report.duplicate(entry.line, _left_out(f"already imported (source {name})", entry))
-        copy_rows(
-            [
-                self._reconstruction(row, text)
-                for digest, row in rows.items()
-                if digest in fresh and (text := self._usable(prompts[digest], row)) is not None
-            ]
-        )
+                self.report.duplicate(entry.line, left_out(f"already imported (source {name})", entry))
 
-    def _store(self, rows: Mapping[str, SourcePrompt]) -> set[str]:
-        """Stores the rows that are not there yet; their digests. Imports take turns, batch by batch."""
+    def _store(self, prompts: Mapping[str, Prepared]) -> dict[str, int]:
+        """Stores what is not there; the keys by digest. Imports take turns, batch by batch."""
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(hashtext('import of source prompts'))")
-        there = set(SourcePrompt.objects.filter(digest__in=rows).values_list("digest", flat=True))
-        fresh = [row for digest, row in rows.items() if digest not in there]
-        copy_rows(fresh)
-        return {row.digest for row in fresh}
+        there = set(SourcePrompt.objects.filter(digest__in=prompts).values_list("digest", flat=True))
+        fresh = [digest for digest in prompts if digest not in there]
+        rows = [{"source_id": self.source.pk, **prompts[digest].prompt} for digest in fresh]
+        keys = dict(zip(fresh, copy_rows(SourcePrompt, rows), strict=True))
+        brought = copy_rows(
+            Reconstruction,
+            [
+                {"source_prompt_id": key, "state": REWRITTEN, **reconstruction}
+                for digest, key in keys.items()
+                if (reconstruction := prompts[digest].reconstruction) is not None
+            ],
+        )
+        after = {"state": Reconstruction.State.REWRITTEN.value}
+        record_alike(_RECONSTRUCTION, brought, "imported", after=after, actor=self.target.user)
+        return keys
 
     def _known(self, digests: Sequence[str]) -> dict[str, _Known]:
         if not digests:
@@ -226,53 +224,3 @@ class _Batch:
             and known.line == entry.line
             and known.created_at >= self.target.since
         )
-
-    def _row(self, digest: str, entry: PromptLine) -> SourcePrompt:
-        policy = self.options.length_policy
-        length = count_length(entry.text, policy)
-        excluded = ""
-        if length > MAX_SOURCE_SEGMENTS:
-            excluded = f"{length:,} {LENGTH_UNITS[policy]}: sources over {MAX_SOURCE_SEGMENTS:,} are left out"
-        return SourcePrompt(
-            source=self.source,
-            line=entry.line,
-            external_id=(entry.external_id or "")[:200],
-            text=entry.text,
-            digest=digest,
-            language=detect_language(entry.text).code,
-            characters=count_characters(entry.text),
-            segments=length,
-            length_policy=policy,
-            excluded_because=excluded,
-        )
-
-    def _note(self, entry: PromptLine, row: SourcePrompt) -> None:
-        for note in entry.notes:
-            self.report.note(entry.line, note)
-        if row.language == UNDETERMINED:
-            self.report.note(entry.line, "its language could not be told; kept as 'und'")
-        if row.excluded_because:
-            self.report.note(entry.line, row.excluded_because)
-
-    def _usable(self, entry: PromptLine, row: SourcePrompt) -> str | None:
-        """The reconstruction that comes with a source, unless the source is excluded."""
-        return None if row.excluded_because else entry.reconstruction
-
-    def _reconstruction(self, row: SourcePrompt, text: str) -> Reconstruction:
-        """As if it had been written here by the strategy that takes a rewrite as it is."""
-        return Reconstruction(
-            source_prompt=row,
-            index=0,
-            strategy=Strategy.LENGTH_AWARE,
-            state=Reconstruction.State.REWRITTEN,
-            text=text,
-            language=detect_language(text).code,
-            characters=count_characters(text),
-            segments=count_length(text, self.options.length_policy),
-            length_policy=self.options.length_policy,
-            imported=True,
-        )
-
-
-def _left_out(reason: str, entry: PromptLine) -> str:
-    return reason if entry.reconstruction is None else f"{reason}; its reconstruction was left out"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from curation.models import ScreeningSample
-from curation.services.importing import digest_of
+from curation.preparing import digest_of
 
 BATCH = 500
 

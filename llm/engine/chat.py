@@ -6,10 +6,10 @@ import asyncio
 import dataclasses
 from collections.abc import Callable
 
-from llm.client import EndpointSettings, OpenAIChatClient, Reply
+from llm.client import OpenAIChatClient, Reply
 from llm.engine.batcher import Batcher
 from llm.engine.gate import Gate
-from llm.types import ChatRequest, Completion, ModelError, RateLimitedError
+from llm.types import ChatRequest, Completion, EndpointSettings, ModelError, RateLimitedError
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -49,6 +49,9 @@ DATABASE_PATIENCE_SECONDS = 120.0
 LOCAL_ITEMS_IN_HAND = 64
 """Items in hand at once in a run that calls no model."""
 
+SAID = 300
+"""Characters of an error's own words that a run shows."""
+
 SILENT_SECONDS = 60.0
 """Without an answer for so long, a run says that it is waiting."""
 
@@ -114,13 +117,20 @@ async def work_on_run(run_id: int, stop: threading.Event | None = None) -> bool:
         try:
             await worker.work()
         except Exception as error:
-            worker.gate.close(f"The worker failed ({type(error).__name__}); its log says more")
+            worker.gate.close(f"The worker failed ({_in_short(error)}); its log says more")
             raise
         finally:
             await database(queue.leave_run, run_id, holder, worker.gate.closed_because)
         return True
     finally:
         await database.close()
+
+
+def _in_short(error: Exception) -> str:
+    """What went wrong, on one line that a run's page has room for."""
+    said = " ".join(str(error).split())
+    said = said if len(said) <= SAID else f"{said[:SAID].rstrip()}…"
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
 
 
 class RunWork:

@@ -24,7 +24,7 @@ from tests.samples import corpus, person, reconstruction
 
 METHODS = ("get", "post", "put", "patch", "delete")
 
-OF_ANNOTATORS = {"api-reviews", "api-review"}
+OF_ANNOTATORS = {"api-reviews", "api-review", "api-guidelines"}
 OF_ALL = {"api-me", "api-schema", "api-nothing"}
 
 
@@ -176,12 +176,17 @@ def test_the_schema_is_complete_and_valid(tmp_path: Any) -> None:
     schema = json.loads(file.read_text())
     paths = {path.removeprefix("/api/v1") for path in schema["paths"]}
     assert {"/queue/{id}/decide/", "/exports/{id}/file/", "/imports/", "/policy/"} <= paths
+    assert {"/queue/{id}/hints/", "/runs/plan/", "/runs/{id}/pause/", "/near-duplicates/"} <= paths
     assert "/endpoints/" not in paths
     assert schema["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
     listed = schema["paths"]["/api/v1/reconstructions/"]["get"]["parameters"]
     assert {"state", "strategy", "failed", "characters_from", "q", "cursor", "page_size"} <= {
         each["name"] for each in listed
     }
+    started = schema["paths"]["/api/v1/runs/"]["post"]["requestBody"]["content"]["application/json"]
+    assert any(each["value"]["stage"] == "reconstruct" for each in started["examples"].values())
+    planned = schema["paths"]["/api/v1/runs/plan/"]["get"]["parameters"]
+    assert {each["name"] for each in planned} == {"per_source", "source", "limit"}
 
 
 @pytest.mark.django_db

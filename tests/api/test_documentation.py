@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -44,3 +45,11 @@ def test_the_review_loop_in_python_runs_as_it_stands(live_server: Any, ann: User
     assert ran.returncode == 0, ran.stderr
     decided = Review.objects.order_by("pk").values_list("reconstruction", "decision")
     assert list(decided) == [(items[0].pk, "accept"), (items[1].pk, "reject")]
+
+
+@pytest.mark.parametrize("route", [str(each.pattern) for each in urlpatterns])
+def test_the_page_names_every_last_step(route: str) -> None:
+    """The verbs of single things, like `pause`, stand there too."""
+    step = route.rstrip("/").rsplit("/", 1)[-1]
+    if "<" not in step:
+        assert re.search(rf"\b{step}\b", PAGE), route

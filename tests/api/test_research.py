@@ -25,7 +25,9 @@ def test_a_disputed_item_is_settled(as_rosa: APIClient, ann: User, ben: User) ->
     item.refresh_from_db()
     assert item.state == "accepted"
     again = send(as_rosa, "post", f"adjudications/{item.pk}/", body | {"reason": "clear enough"})
-    assert (again.status_code, again.json()["code"]) == (409, "not_waiting")
+    assert (again.status_code, again.json()) == (200, made.json())
+    other = send(as_rosa, "post", f"adjudications/{item.pk}/", body | {"reason": "on second thoughts"})
+    assert (other.status_code, other.json()["code"]) == (409, "not_waiting")
 
 
 def test_a_flag_is_resolved(as_rosa: APIClient, as_ann: APIClient) -> None:
@@ -50,7 +52,7 @@ def test_a_review_is_withdrawn_with_its_corpus_prompt(as_rosa: APIClient, as_ann
     ).json()
     assert send(as_rosa, "post", f"reviews/{made['id']}/withdraw/", {}).status_code == 400
     answer = send(as_rosa, "post", f"reviews/{made['id']}/withdraw/", {"reason": "too fast"})
-    assert answer.status_code == 204
+    assert answer.status_code == 200
     assert Review.objects.get().withdrawn_because == "too fast"
     assert Reconstruction.objects.get(pk=item.pk).state == "in_review"
     assert (
@@ -141,5 +143,11 @@ def test_quality_says_what_agreement_is_or_why_it_is_undefined(
     assert {row["name"] for row in found["pace"]["fast"]} == {"ann"}
     parts = by_name["ben"]["parts"]
     assert [part["part"] for part in parts] == ["first", "middle", "latest"]
-    assert parts[1]["accepted"] == {"own": {"count": 0, "n": 1}, "others": {"count": 0, "n": 0}}
+    accepted = parts[1]["accepted"]
+    assert (accepted["own"], accepted["others"]) == ({"count": 0, "n": 1}, {"count": 0, "n": 0})
+    assert (accepted["first"], accepted["difference"]) == ({"count": 1, "n": 1}, None)
+    assert accepted["change"]["value"] == -1.0
+    assert not accepted["change"]["clear"]
+    assert found["agreement"]["rows"][0]["same"] == {"count": 2, "n": 3}
+    assert found["agreement"]["not_blind"] == 0
     assert parts[0]["passes"]["task_clarity"]["own"] == {"count": 1, "n": 1}

@@ -33,7 +33,9 @@ def test_the_loop_from_next_to_an_empty_queue(as_ann: APIClient) -> None:
     assert answer["item"]["reconstruction"] == item.pk
     assert answer["item"]["text"] == HOSTILE
     assert answer["item"]["source_text"] == item.source_prompt.text
-    assert answer["queue"] == {"waiting": 1, "many": False, "held_by_others": 0, "held_until": None}
+    state = {"waiting": 1, "many": False, "held_by_others": 0, "held_until": None}
+    nothing = {"second_reviews": 0, "flags": 0, "disagreements": 0}
+    assert answer["queue"] == state | {"for_others": nothing}
     before = answer["item"]["lease_expires_at"]
     beat = send(as_ann, "post", f"queue/{item.pk}/heartbeat/")
     assert beat.json()["lease_expires_at"] > before

@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 from playwright.sync_api import Page, Route, expect
 
-from curation.models import Review, ReviewDraft
+from curation.models import Review, ReviewDraft, ReviewFlag
 from llm.access import Role
 from tests.browser.conftest import PageFor
 from tests.browser.test_review import note, verdicts
@@ -164,6 +164,31 @@ def test_being_signed_out_is_said_and_keeps_the_input(page_for: PageFor, ann: Us
     expect(note(page, 1)).to_have_value(LINE)
     expect(page.locator("#saved")).to_have_text(SAVED)
     forgive(page_for, "status of 403")
+
+
+def test_the_reason_of_a_flag_is_kept_while_it_is_written(page_for: PageFor, ann: User) -> None:
+    reconstruction()
+    page = page_for(ann)
+    open_room(page)
+    page.keyboard.press("x")
+    page.keyboard.type("two requests in one")
+    expect(page.locator("#saved")).to_have_text(SAVED)
+    assert ReviewDraft.objects.get().content["flag"]["note"] == "two requests in one"
+    cut(page)
+    page.keyboard.type(", " + LINE)
+    expect(page.locator("#saved")).to_contain_text("trying again")
+    page.goto("about:blank")
+    page.context.set_offline(False)
+    open_room(page)
+    page.keyboard.press("x")
+    expect(page.get_by_label("What should a researcher look at?")).to_have_value(
+        f"two requests in one, {LINE}"
+    )
+    expect(page.locator("#saved")).to_have_text(SAVED)
+    page.get_by_role("button", name="Flag and go on").click()
+    expect(page.locator(".messages")).to_contain_text("Flagged item")
+    assert ReviewFlag.objects.get().reason == f"two requests in one, {LINE}"
+    forgive(page_for)
 
 
 def test_an_item_in_other_hands_answers_409_with_the_input(page_for: PageFor, ann: User) -> None:

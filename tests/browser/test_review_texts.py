@@ -77,10 +77,8 @@ def test_a_selected_passage_is_quoted_where_it_stands(
     assert item.text == ODD
 
 
-def test_the_source_is_quoted_too_and_nothing_selected_is_said(page_for: PageFor) -> None:
+def test_the_source_is_quoted_too(page_for: PageFor) -> None:
     page, item = room(page_for)
-    page.keyboard.press("e")
-    expect(page.locator("#said")).to_have_text("Select a passage in one of the texts first.")
     page.evaluate(SELECT, ["source", "不少于四百字"])
     page.locator("#check-1").get_by_role("button", name="Quote the selected passage").click()
     expect(page.locator("#check-1 .evidence-quote")).to_contain_text("不少于四百字")
@@ -88,6 +86,59 @@ def test_the_source_is_quoted_too_and_nothing_selected_is_said(page_for: PageFor
     expect(page.locator("#saved")).to_contain_text("Saved")
     evidence = ReviewDraft.objects.get().content["task_clarity"]["evidence"]
     assert item.source_prompt.text[evidence["start"] : evidence["end"]] == "不少于四百字"
+
+
+def test_a_passage_is_quoted_by_keyboard_alone(page_for: PageFor) -> None:
+    page, item = room(page_for)
+    page.keyboard.press("2")
+    page.keyboard.press("e")
+    check = page.locator("#check-2")
+    passage = check.get_by_label("Passage")
+    expect(passage).to_be_focused()
+    expect(page.locator("#said")).to_contain_text("type or paste the passage")
+    page.keyboard.type("请写 一句")
+    page.keyboard.press("Escape")
+    expect(page.locator("#said")).to_contain_text("stands in neither text")
+    expect(passage).to_be_visible()
+    page.keyboard.press("n")
+    page.keyboard.type("a note beside it")
+    page.wait_for_timeout(1_000)
+    expect(page.locator("#saved")).to_contain_text("Saved")
+    draft = ReviewDraft.objects.get().content["constraint_consistency"]
+    assert (draft["note"], draft["evidence"]) == ("a note beside it", None)
+    page.keyboard.press("Escape")
+    page.keyboard.press("e")
+    expect(passage).to_be_focused()
+    page.keyboard.press("ControlOrMeta+a")
+    page.keyboard.type("不少于四百字")
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Escape")
+    expect(check.locator(".evidence-quote")).to_contain_text("不少于四百字")
+    expect(check.locator(".evidence-quote")).to_contain_text("from the source")
+    expect(passage).not_to_be_visible()
+    assert page.evaluate("document.activeElement.name") == "constraint_consistency-verdict"
+    assert page.evaluate("[...CSS.highlights.get('evidence')].map(String)") == ["不少于四百字"]
+    page.keyboard.press("p")
+    expect(page.locator("#check-2 input:checked")).to_have_value("pass")
+    page.wait_for_timeout(1_500)
+    evidence = ReviewDraft.objects.get().content["constraint_consistency"]["evidence"]
+    assert item.source_prompt.text[evidence["start"] : evidence["end"]] == "不少于四百字"
+    page.keyboard.press("2")
+    page.keyboard.press("e")
+    page.keyboard.press("ControlOrMeta+a")
+    page.keyboard.press("Delete")
+    page.keyboard.press("Escape")
+    expect(check.locator(".evidence-quote")).not_to_be_visible()
+
+
+def test_the_differences_open_with_the_space_bar(page_for: PageFor) -> None:
+    page, _ = room(page_for, CHINESE.replace("运河", "茶山"))
+    link = page.get_by_role("button", name="Differences")
+    link.focus()
+    page.keyboard.press("Space")
+    expect(link).to_have_attribute("aria-pressed", "true")
+    expect(page.locator("[data-text=source] .reading del")).to_have_text(["运河"])
 
 
 def test_d_shows_the_difference_and_takes_it_away(page_for: PageFor) -> None:
@@ -106,12 +157,16 @@ def test_d_shows_the_difference_and_takes_it_away(page_for: PageFor) -> None:
     assert page.locator("[data-text=source] .reading").evaluate("text => text.textContent") == CHINESE
 
 
-def test_without_a_script_the_difference_is_a_link(page_for: PageFor) -> None:
+def test_without_a_script_the_difference_is_a_button_that_keeps_the_input(page_for: PageFor) -> None:
     page, _ = room(page_for, CHINESE.replace("运河", "茶山"), java_script_enabled=False)
+    page.locator("#check-1 .note textarea").fill("typed before")
     page.get_by_role("button", name="Differences").click()
     expect(page.locator("[data-text=source] .reading del")).to_have_text(["运河"])
+    expect(page.locator("#check-1 .note textarea")).to_have_value("typed before")
+    page.locator("#check-2 .note textarea").fill("typed between")
     page.get_by_role("button", name="Differences").click()
     expect(page.locator("#texts del")).to_have_count(0)
+    expect(page.locator("#check-2 .note textarea")).to_have_value("typed between")
 
 
 def test_the_texts_scroll_together_by_paragraph_or_apart(page_for: PageFor) -> None:

@@ -54,3 +54,6 @@ def test_thresholds_and_minima_of_screening() -> None:
     assert table[0][:2] == ["4", "compared"]
     assert next(line for line in table if line[0] == "10%") == ["10%", "3", "2", "1", "1"]
     assert next(line for line in table if line[0] == "20%") == ["20%", "1", "1", "1", "1"]
+    assert "only the nearest sample of each is stored" in said("screening_report")
+    exact = said("screening_report", "--minimum", "0", "1")
+    assert "nearest" not in exact, "any overlap over a threshold is the nearest's too"

@@ -16,6 +16,7 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.db import connection
+from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -171,6 +172,14 @@ def test_what_others_gave_stays_out_while_somebody_may_still_judge() -> None:
 
 
 @pytest.mark.django_db
+def test_that_an_item_judged_anew_was_accepted_before_is_not_told() -> None:
+    settled, anew = corpus_prompt(), corpus_prompt(withdrawn_at=timezone.now())
+    Reconstruction.objects.filter(pk=anew.reconstruction_id).update(state="in_review", wanted_reviews=1)
+    told = {row["reconstruction_id"]: row["corpus_prompt_id"] for row in lines(written("reconstructions"))}
+    assert told == {settled.reconstruction_id: settled.pk, anew.reconstruction_id: None}
+
+
+@pytest.mark.django_db
 def test_every_kind_has_every_row_and_the_same_columns_in_both_formats() -> None:
     corpus()
     counts = {
@@ -292,7 +301,7 @@ def test_a_run_writes_it_and_its_history_says_who_asked(media: Path) -> None:
     assert path is not None
     assert hashlib.sha256(path.read_bytes()).hexdigest() == export.sha256
     assert str(path.relative_to(media)) == export.path
-    assert history_of(export).get().actor == rosa
+    assert history_of(export).get(action="asked for").actor == rosa
 
 
 @pytest.mark.django_db(transaction=True)

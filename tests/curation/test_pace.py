@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from curation.pace import ReviewRecord, Share, drift, too_fast
+from curation.pace import ReviewRecord, drift, too_fast
+from curation.proportions import Share
 
 
 def record(

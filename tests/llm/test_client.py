@@ -13,11 +13,12 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from llm.client import EndpointSettings, Reply, open_client, parse_retry_after, request_body, storable
+from llm.client import Reply, open_client, parse_retry_after, request_body, storable
 from llm.types import (
     ChatMessage,
     ChatRequest,
     EndpointError,
+    EndpointSettings,
     ModelError,
     RateLimitedError,
     RefusedError,

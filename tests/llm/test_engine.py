@@ -341,15 +341,25 @@ def test_what_is_sent_with_every_call_is_part_of_the_question(server: SimulatedS
     assert Completion.objects.filter(run=again, request__extra_body=endpoint.extra_body).count() == 2
 
 
-def test_a_step_that_cannot_load_pauses_its_run(
-    server: SimulatedServer, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("a row that cannot be read", "ValueError: a row that cannot be read"),
+        ("two\n  lines of it", "ValueError: two lines of it"),
+        ("long " * 100, f"ValueError: {('long ' * 60).rstrip()}…"),
+        ("", "ValueError"),
+    ],
+)
+def test_a_step_that_cannot_load_pauses_its_run_and_says_why(
+    server: SimulatedServer, monkeypatch: pytest.MonkeyPatch, said: str, shown: str
 ) -> None:
     def broken(self: TwoCalls, subject_ids: Sequence[int]) -> Mapping[int, int]:
-        raise ValueError("a row that cannot be read")
+        raise ValueError(said)
 
     monkeypatch.setattr(TwoCalls, "load", broken)
     run = start_run(kind="test-two-calls", subject_ids=[1], endpoint=server.endpoint())
     with pytest.raises(ValueError):
         asyncio.run(work_on_run(run.pk))
     run.refresh_from_db()
-    assert (run.state, run.notice) == (Run.State.PAUSED, "The worker failed (ValueError); its log says more")
+    assert run.state == Run.State.PAUSED
+    assert run.notice == f"The worker failed ({shown}); its log says more"

@@ -99,6 +99,15 @@ def test_an_item_that_somebody_else_has_settled_says_so(research_client: Client)
     assert Review.objects.filter(adjudication=True).count() == 1
 
 
+def test_the_same_decision_sent_twice_is_one(research_client: Client) -> None:
+    item = disputed_item()
+    address = reverse("adjudication-item", args=[item.pk])
+    for _ in range(2):
+        answer = research_client.post(address, answers("accept"), follow=True)
+        assert f"Reconstruction {item.pk} is accepted." in answer.text
+    assert Review.objects.filter(adjudication=True).count() == 1
+
+
 def test_a_reviewer_of_the_item_is_told_so(client: Client, db: None) -> None:
     both = person("rose", Role.RESEARCHER, Role.ANNOTATOR)
     item = disputed_item(second="rose")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -11,15 +12,17 @@ from django.test import Client
 from django.urls import reverse
 
 from curation import bulk
+from curation.excluding import exclude, include_again
 from curation.models import CorpusPrompt, CurationPolicy, Reconstruction, Review, ReviewSlot, SourcePrompt
 from curation.review import claim
+from curation.services import usable_source_prompts
 from llm.engine.worker import work_on_run
 from llm.models import AuditEntry, Run, RunItem
 from tests.reviewing import annotator, disputed_item, flagged_item, judged, waiting_item
 from tests.samples import CHINESE, endpoint, reconstruction, run_with_items, source_prompt
 
 
-def preview(client: Client, action: str, **query: str) -> str:
+def preview(client: Client, action: str, **query: str | list[str]) -> str:
     answer = client.get(reverse("bulk", args=[action]), query)
     assert answer.status_code == 200
     return answer.text
@@ -37,7 +40,9 @@ def left_alone(page: str) -> dict[str, int]:
 
 def confirm(client: Client, action: str, page: str, **extra: str) -> str:
     """Sends the preview's form as it stands."""
-    fields = dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', page))
+    fields: dict[str, Any] = {}
+    for name, value in re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', page):
+        fields.setdefault(name, []).append(value)
     answer = client.post(reverse("bulk", args=[action]), {**fields, **extra}, follow=True)
     return answer.text
 
@@ -76,6 +81,40 @@ def test_only_what_the_filters_show_is_worked_on(research_client: Client) -> Non
     chinese.refresh_from_db()
     english.refresh_from_db()
     assert (chinese.wanted_reviews, english.wanted_reviews) == (2, 1)
+
+
+def test_only_the_ticked_rows_are_worked_on(research_client: Client) -> None:
+    items = [waiting_item() for _ in range(3)]
+    listed = research_client.get(reverse("reconstructions"), {"state": "in_review"}).text
+    boxes = re.findall(r'<input type="checkbox" form="bulk" name="item" value="(\d+)"', listed)
+    assert sorted(boxes) == sorted(str(item.pk) for item in items)
+    menu = listed[listed.index('<form id="bulk" method="get">') : listed.index('<table class="table">')]
+    assert f'formaction="{reverse("bulk", args=["second-review"])}"' in menu
+    assert '<input type="hidden" name="state" value="in_review">' in menu
+    page = preview(research_client, "second-review", state="in_review", item=boxes[:2])
+    assert "The rows that you have ticked" in page
+    assert count_in(page) == 2
+    assert "done for 2 reconstructions" in confirm(research_client, "second-review", page)
+    wanted = dict(Reconstruction.objects.values_list("pk", "wanted_reviews"))
+    assert [wanted[int(pk)] for pk in boxes] == [2, 2, 1]
+
+
+def test_a_ticked_row_that_has_left_the_list_is_left_alone(research_client: Client) -> None:
+    stays, goes = waiting_item(), waiting_item()
+    ticked = [str(stays.pk), str(goes.pk)]
+    page = preview(research_client, "second-review", state="in_review", item=ticked)
+    judged(goes, "ann")
+    again = confirm(research_client, "second-review", page)
+    assert "The list has changed since" in again
+    assert count_in(again) == 1
+    confirm(research_client, "second-review", again)
+    assert Reconstruction.objects.get(wanted_reviews=2) == stays
+
+
+@pytest.mark.parametrize("key", ["x", "-1", "1 or 1=1", "9" * 30, ""])
+def test_a_tick_that_names_nothing_means_no_row_and_not_all(research_client: Client, key: str) -> None:
+    waiting_item()
+    assert count_in(preview(research_client, "second-review", item=key)) == 0
 
 
 def test_a_set_that_changed_is_shown_again_before_anything_happens(research_client: Client) -> None:
@@ -183,6 +222,50 @@ def test_source_prompts_are_excluded_with_a_reason_and_in_the_history(
         researcher,
         "Not asked for",
     )
+
+
+def test_what_was_excluded_is_included_again(research_client: Client, researcher: User) -> None:
+    prompt, kept = source_prompt(excluded_because="not asked for"), source_prompt()
+    long = source_prompt(excluded_because="9,000 segments: sources over 8,000 are left out")
+    SourcePrompt.objects.filter(pk=long.pk).update(segments=9_000)
+    page = preview(research_client, "include")
+    assert left_alone(page) == {"is not excluded": 1, "is too long to be reconstructed": 1}
+    assert "Say why" in confirm(research_client, "include", page)
+    done = confirm(research_client, "include", page, reason="Asked for after all")
+    assert "done for 1 source prompt." in done
+    because = dict(SourcePrompt.objects.values_list("pk", "excluded_because"))
+    assert (because[prompt.pk], because[kept.pk]) == ("", "")
+    assert because[long.pk]
+    entry = AuditEntry.objects.get(subject_kind="source prompt")
+    assert (entry.subject_id, entry.action, entry.actor) == (prompt.pk, "included again", researcher)
+    assert (entry.before, entry.after) == ({"excluded_because": "not asked for"}, {"excluded_because": ""})
+    assert entry.reason == "Asked for after all"
+    assert usable_source_prompts() == [prompt.pk, kept.pk]
+
+
+def test_one_source_prompt_is_excluded_and_included_from_its_page(research_client: Client) -> None:
+    prompt, other = source_prompt(), source_prompt()
+    for action, because in (("exclude", "So"), ("include", "")):
+        address = reverse("source-prompt", args=[prompt.pk])
+        link = f'href="{reverse("bulk", args=[action])}?item={prompt.pk}"'
+        assert link in research_client.get(address).text
+        page = preview(research_client, action, item=str(prompt.pk))
+        assert count_in(page) == 1
+        confirm(research_client, action, page, reason="So")
+        prompt.refresh_from_db()
+        assert prompt.excluded_because == because
+    other.refresh_from_db()
+    assert other.excluded_because == ""
+
+
+def test_the_service_says_how_many_it_has_changed(researcher: User) -> None:
+    first, second = source_prompt(), source_prompt(excluded_because="old")
+    both = [first.pk, second.pk]
+    assert exclude(source_prompt_ids=both, by=researcher, reason="x" * 400) == 1
+    first.refresh_from_db()
+    assert len(first.excluded_because) == 300
+    assert include_again(source_prompt_ids=both, by=researcher, reason="y") == 2
+    assert include_again(source_prompt_ids=both, by=researcher, reason="y") == 0
 
 
 @pytest.mark.django_db(transaction=True)

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from curation.export_files import export_path
+from curation.export_services import start_export
 from curation.models import ExportFile
+from llm.access import Role
 from llm.engine.worker import work_on_run
-from tests.samples import corpus, reconstruction, review, source_prompt
+from llm.models import AuditEntry, Run
+from tests.samples import corpus, person, reconstruction, review, source_prompt
 
 PAGE = "/exports/"
 
@@ -58,6 +66,60 @@ def test_an_export_is_asked_for_written_and_downloaded(research_client: Client, 
     assert reverse("export-file", args=[export.pk]) in listed
 
 
+def test_a_double_click_makes_one_export_and_another_request_another(research_client: Client) -> None:
+    asked = {"kind": "reviews", "format": "jsonl", "decision": "reject", "texts": "on"}
+    first = research_client.post(PAGE, asked, follow=True).redirect_chain[-1][0]
+    assert research_client.post(PAGE, asked, follow=True).redirect_chain[-1][0] == first
+    export = ExportFile.objects.get()
+    assert AuditEntry.objects.filter(subject_kind="export file", subject_id=export.pk).count() == 1
+    for other in ({"format": "csv"}, {"decision": "accept"}, {"texts": ""}):
+        research_client.post(PAGE, {**asked, **other})
+    assert ExportFile.objects.count() == 4
+    other_person = Client()
+    other_person.force_login(person("rick", Role.RESEARCHER))
+    other_person.post(PAGE, asked)
+    assert ExportFile.objects.count() == 5
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"state": "done"}, {"state": "failed"}, {"created_at": timezone.now() - timedelta(minutes=2)}],
+)
+def test_what_is_finished_or_older_is_not_asked_for_again_in_vain(
+    research_client: Client, changed: dict[str, Any]
+) -> None:
+    asked = {"kind": "reviews", "format": "csv"}
+    research_client.post(PAGE, asked)
+    ExportFile.objects.update(**changed)
+    research_client.post(PAGE, asked)
+    assert ExportFile.objects.count() == 2
+
+
+def test_a_cancelled_export_is_not_given_for_a_new_one(research_client: Client) -> None:
+    asked = {"kind": "reviews", "format": "csv"}
+    research_client.post(PAGE, asked)
+    Run.objects.update(state=Run.State.CANCELLED)
+    research_client.post(PAGE, asked)
+    assert ExportFile.objects.count() == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_eight_clicks_at_once_make_one_export() -> None:
+    rosa, start = person("rosa", Role.RESEARCHER), threading.Barrier(8)
+
+    def click(_: int) -> int:
+        start.wait()
+        try:
+            return start_export(kind="reviews", format="csv", filters={}, user=rosa).pk
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(8) as pool:
+        made = set(pool.map(click, range(8)))
+    assert made == {ExportFile.objects.get().pk}
+    assert Run.objects.count() == 1
+
+
 def test_a_filter_that_does_not_fit_is_said_at_its_field(research_client: Client) -> None:
     answer = research_client.post(PAGE, {"kind": "source_prompts", "format": "csv", "decision": "reject"})
     assert answer.status_code == 422
@@ -98,7 +160,9 @@ def test_the_list_costs_the_same_however_long(
 ) -> None:
     corpus()
     source_prompt()
-    for _ in range(5):
-        research_client.post(PAGE, {"kind": "reviews", "format": "csv"})
+    for format in ("csv", "jsonl"):
+        for kind in ExportFile.Kind.values:
+            research_client.post(PAGE, {"kind": kind, "format": format})
+    assert ExportFile.objects.count() == 8
     with django_assert_max_num_queries(14):
         research_client.get(PAGE)

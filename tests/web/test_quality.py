@@ -6,13 +6,14 @@ import re
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
 from curation.models import CurationPolicy, Reconstruction, Review
 from curation.quality import agreement, pace
-from curation.review import adjudicate
+from curation.review import adjudicate, undo, withdraw
 from curation.review.terms import AUTOMATIC_REVIEWER
 from tests.reviewing import annotator, disputed_item, flagged_item, judged, waiting_item
 from tests.samples import passed, person, review
@@ -46,6 +47,7 @@ def test_kappa_and_alpha_of_two_reviewers() -> None:
     assert clarity.alpha.value == pytest.approx(4 / 9)
     assert [row.alpha.value for row in others[:3]] == [None] * 3
     assert all("every rating is the same" in row.alpha.reason for row in others[:3])
+    assert (decision.same.count, decision.same.n) == (2, 3)
     (pair,) = found.pairs
     assert (pair.first, pair.second, pair.n) == ("ann", "bob", 3)
     assert [each.n for each in pair.kappas] == [3] * 6
@@ -116,6 +118,66 @@ def test_the_page_shows_value_and_interval(research_client: Client) -> None:
     assert float(low) < float(value) <= float(high) <= 1
 
 
+def test_every_pair_has_an_interval_and_its_n(research_client: Client) -> None:
+    for first, second in (("ann", "bob"), ("bob", "carl"), ("ann", "carl")):
+        for _ in range(6):
+            read_twice(first, second)
+        for _ in range(6):
+            read_twice(first, second, "reject", task_clarity="fail", usable_length="fail")
+        disputed_item(first, second)
+    for pair in agreement().pairs:
+        decision = pair.kappas[0]
+        assert decision.n == pair.n == 13
+        assert decision.interval is not None
+        assert decision.value is not None
+        assert decision.interval.low <= decision.value <= decision.interval.high
+    page = research_client.get(reverse("quality")).text
+    pairs = page[page.index('id="pairs"') : page.index('id="drift"')]
+    defined = re.findall(r"<strong>[\d.]+</strong> <span class=\"others\">([^<]+)</span>", pairs)
+    assert len(defined) == 9, "the decision and two checks of three pairs; the other checks are undefined"
+    assert all(re.fullmatch(r"\[[\d.]+, [\d.]+\]; n 13", each) for each in defined)
+
+
+def test_a_researcher_who_read_an_item_after_a_withdrawal_stays_out_of_agreement(
+    research_client: Client, researcher: User
+) -> None:
+    seen, fresh = disputed_item("ann", "bob"), read_twice("ann", "bob")
+    withdraw(review_id=seen.reviews.get(reviewer__username="bob").pk, by=researcher, reason="Unsure of it")
+    judged(seen, "rosa")
+    assert seen.state == "accepted"
+    found = agreement()
+    assert (found.rows[0].alpha.n, found.not_blind) == (1, 1)
+    assert [(pair.first, pair.second) for pair in found.pairs] == [("ann", "bob")]
+    assert "Left out is 1 item that a researcher has read" in research_client.get(reverse("quality")).text
+    withdraw(review_id=fresh.reviews.get(reviewer__username="bob").pk, by=researcher, reason="Once more")
+    judged(fresh, "carl")
+    assert agreement().rows[0].alpha.n == 1, "an annotator sees nothing of what was withdrawn"
+
+
+def test_what_a_researcher_undid_while_nobody_saw_it_still_counts(researcher: User) -> None:
+    item = waiting_item(reviews=2)
+    judged(item, "rosa")
+    undo(reviewer=researcher)
+    judged(item, "rosa", "reject", task_clarity="fail")
+    judged(item, "bob")
+    assert (agreement().rows[0].alpha.n, agreement().not_blind) == (1, 0)
+
+
+def drift_of(client: Client, name: str, following: str) -> str:
+    """What the page says of one reviewer."""
+    page = client.get(reverse("quality")).text
+    drift = page[page.index('id="drift"') :]
+    return drift[
+        drift.index(f"<bdi>{name}</bdi>") : drift.index(following, drift.index(f"<bdi>{name}</bdi>"))
+    ]
+
+
+def thirds_of(section: str, judgement: str) -> list[str]:
+    """The cells of a judgement, the first third's first."""
+    row = section[section.index(f">{judgement}</td>") :]
+    return re.findall(r'third" class="number">(.*?)</td>', row[: row.index("</tr>")], re.DOTALL)
+
+
 def test_drift_is_shown_beside_the_others(research_client: Client) -> None:
     start = timezone.now() - timedelta(days=1)
     for number in range(6):
@@ -124,10 +186,36 @@ def test_drift_is_shown_beside_the_others(research_client: Client) -> None:
         other = judged(waiting_item(), "bob")
         for each in (made, other):
             Review.objects.filter(pk=each.pk).update(created_at=start + timedelta(minutes=number))
-    page = research_client.get(reverse("quality")).text
-    own = page[page.index("<bdi>ann</bdi>") : page.index("<bdi>bob</bdi>")]
-    accepted = re.findall(r'data-label="Accepted" class="number">([^<]+)<span class="others">([^<]+)<', own)
-    assert accepted == [("100%", "100%"), ("0%", "100%"), ("0%", "100%")]
+    own = drift_of(research_client, "ann", "bob")
+    accepted = thirds_of(own, "Accepted")
+    assert [re.findall(r"<strong>(\d+%)</strong>", cell) for cell in accepted] == [["100%"], ["0%"], ["0%"]]
+    assert [re.findall(r"others (\d+%)", cell) for cell in accepted] == [["100%"]] * 3
+    assert "Nothing lies farther from the others" in own
+    assert "chip" not in own, "two reviews a third are too few to say"
+
+
+def test_drift_beyond_chance_is_marked_in_words(research_client: Client) -> None:
+    """Of six reviews a third, the latest accepts none where the others accept all: 0/6 against 6/6."""
+    start = timezone.now() - timedelta(days=1)
+    for number in range(18):
+        decision, verdict = ("accept", "pass") if number < 12 else ("reject", "fail")
+        made = judged(waiting_item(), "ann", decision, task_clarity=verdict)
+        other = judged(waiting_item(), "bob")
+        for each in (made, other):
+            Review.objects.filter(pk=each.pk).update(created_at=start + timedelta(minutes=number))
+    own = drift_of(research_client, "ann", "bob")
+    accepted = thirds_of(own, "Accepted")
+    assert ["below the others" in cell for cell in accepted] == [False, False, True]
+    assert ["fallen" in cell for cell in accepted] == [False, False, True]
+    assert "chip-warn" in accepted[2]
+    assert re.search(r"others 100%: −100 \[−100, −\d+\]", accepted[2])
+    assert accepted[2].count("[") == 3, "the share, the difference and the change each have an interval"
+    assert "<strong>2</strong> shares below lie farther" in own, "what is accepted, and task clarity"
+    assert ["fallen" in cell for cell in thirds_of(own, "Task clarity: passed")] == [False, False, True]
+    assert not any("chip" in cell for cell in thirds_of(own, "Contextual coherence: passed"))
+    other = drift_of(research_client, "bob", 'id="fast"')
+    assert "above the others" in other
+    assert "fallen" not in other
 
 
 def test_too_fast_by_the_policy_of_the_moment(research_client: Client) -> None:

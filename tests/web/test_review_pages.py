@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -24,6 +26,7 @@ from curation.models import (
 )
 from curation.review import claim, decide
 from llm.access import Role
+from tests.reviewing import disputed_item, flagged_item, judged, waiting_item
 from tests.samples import CHINESE, ENGLISH, passed, person, reconstruction, review, source_prompt
 
 CHECKS = CheckVerdict.Check.values
@@ -142,6 +145,46 @@ def test_an_empty_queue_says_why(annotator_client: Client, bea: User) -> None:
     answer = annotator_client.get(reverse("review")).text
     assert "Other reviewers hold 1 item." in answer
     assert "Everything is reviewed" not in answer
+
+
+def test_an_empty_queue_counts_what_waits_for_others_and_no_verdict(
+    annotator_client: Client, annotator: User, bea: User
+) -> None:
+    judged(waiting_item(reviews=2), "ann", "reject", task_clarity="fail")
+    held = waiting_item(reviews=2)
+    judged(held, "ann")
+    claim(reviewer=bea, reconstruction_id=held.pk)
+    flagged_item("bea")
+    disputed_item("bea", "carl")
+    answer = annotator_client.get(reverse("review")).text
+    assert "Nothing is left for you" in answer
+    assert "Everything is reviewed" not in answer
+    counts = re.findall(r"<li><strong>(\d+)</strong> ([^<]+)</li>", answer)
+    assert counts == [
+        ("2", "that you have reviewed: somebody else is to read them too"),
+        ("1", "put aside with a flag, for a researcher to look at"),
+        ("1", "on which reviewers disagree, for a researcher to settle"),
+    ]
+    assert "chip" not in answer
+    assert "Other reviewers hold" not in answer, "an item that one has reviewed does not come free for one"
+
+
+@pytest.mark.parametrize(
+    ("waits", "words"),
+    [
+        (lambda: judged(waiting_item(reviews=2), "ann"), "somebody else is to read it too"),
+        (lambda: flagged_item("bob"), "put aside with a flag"),
+        (lambda: disputed_item("bob", "carl"), "reviewers disagree"),
+    ],
+)
+def test_not_everything_is_reviewed_while_anything_waits(
+    annotator_client: Client, waits: Callable[[], object], words: str
+) -> None:
+    waits()
+    answer = annotator_client.get(reverse("review")).text
+    assert "Nothing is left for you" in answer
+    assert answer.count("<li><strong>") == 1
+    assert words in answer
 
 
 def test_skipping_puts_the_item_at_the_end(annotator_client: Client) -> None:
@@ -396,6 +439,17 @@ def test_flagging_puts_aside_with_the_reason_and_keeps_the_input(
     assert undone["HX-Push-Url"] == item_page(item)
     assert f"Undone: flagged item {item.pk}" in undone.text
     assert "half done</textarea>" in undone.text
+
+
+def test_the_same_flag_sent_again_goes_on_as_the_first_did(annotator_client: Client) -> None:
+    item, following = reconstruction(), reconstruction()
+    annotator_client.get(item_page(item))
+    for _ in range(2):
+        answer = annotator_client.post(
+            address("review-flag", item), {"reason": "names a person"}, headers=HTMX
+        )
+        assert (answer.status_code, answer["HX-Push-Url"]) == (200, item_page(following))
+    assert ReviewFlag.objects.count() == 1
 
 
 @pytest.mark.parametrize("decision", ["accept", "reject", "skip"])

@@ -6,6 +6,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -50,6 +51,8 @@ from curation.review import (
     undo,
     withdraw,
 )
+from curation.review.terms import LeftForOthers
+from llm import sql
 from llm.access import Role
 from llm.audit import history_of
 from tests.samples import CHINESE, passed, person, reconstruction, rubric
@@ -474,6 +477,24 @@ def test_what_others_have_built_on_is_not_undone(annotator: User) -> None:
     assert state_of(item) == "accepted"
 
 
+@pytest.mark.parametrize("decision", ["accept", "reject"])
+def test_one_of_two_reviews_is_not_undone_once_both_are_in(
+    annotator: User, researcher: User, decision: str
+) -> None:
+    """The researcher could read the other's verdicts by now: a new review would not be blind."""
+    item = reconstruction(wanted_reviews=2)
+    failing = {} if decision == "accept" else {"task_clarity": "fail"}
+    reviewed(item, researcher, decision, **failing)
+    undo(reviewer=researcher)
+    reviewed(item, researcher, decision, **failing)
+    reviewed(item, annotator, "accept")
+    for reviewer in (researcher, annotator):
+        with pytest.raises(UndoError, match=r"All reviews of item \d+ are in. Ask a researcher to withdraw"):
+            undo(reviewer=reviewer)
+    assert state_of(item) == ("accepted" if decision == "accept" else "disputed")
+    assert item.reviews.filter(withdrawn_at__isnull=True).count() == 2
+
+
 def test_undo_after_a_skip_and_after_a_flag(annotator: User, bea: User) -> None:
     item, other = reconstruction(), reconstruction()
     claim_next(reviewer=annotator)
@@ -529,6 +550,41 @@ def test_a_flag_keeps_the_item_from_everybody_until_it_is_resolved(
     resolve_flag(by=researcher, reconstruction_id=item.pk, resolution="cleared with the author")
     assert next_item(bea) == item
     assert ReviewFlag.objects.get().resolved_by == researcher
+
+
+def test_the_same_flag_again_answers_as_the_first_did(annotator: User, bea: User) -> None:
+    item = reconstruction(wanted_reviews=2)
+    claim(reviewer=bea, reconstruction_id=item.pk)
+    claim_next(reviewer=annotator)
+    made = flag(reviewer=annotator, reconstruction_id=item.pk, reason="unclear rights")
+    assert flag(reviewer=annotator, reconstruction_id=item.pk, reason=" unclear rights\n") == made
+    with pytest.raises(NotWaitingError):
+        flag(reviewer=annotator, reconstruction_id=item.pk, reason="something else")
+    with pytest.raises(NotWaitingError):
+        flag(reviewer=bea, reconstruction_id=item.pk, reason="unclear rights")
+    assert ReviewFlag.objects.count() == 1
+    assert history_of(item).filter(action="flagged").count() == 1
+
+
+def test_the_same_adjudication_again_answers_as_the_first_did(
+    annotator: User, bea: User, researcher: User
+) -> None:
+    item = reconstruction(wanted_reviews=2)
+    reviewed(item, annotator, "accept")
+    reviewed(item, bea, "reject", task_clarity="fail")
+    choice: dict[str, Any] = {"reconstruction_id": item.pk, "decision": "accept", "verdicts": passed("fine")}
+    made = adjudicate(adjudicator=researcher, reason="clear", **choice)
+    assert adjudicate(adjudicator=researcher, reason=" clear", **choice) == made
+    assert history_of(item).filter(action="adjudicated: accept").count() == 1
+    for other in (
+        {"adjudicator": person("rick", Role.RESEARCHER), "reason": "clear"},
+        {"adjudicator": researcher, "reason": "another"},
+        {"adjudicator": researcher, "reason": "clear", "verdicts": passed("else")},
+    ):
+        with pytest.raises(NotWaitingError):
+            adjudicate(**{**choice, **other})
+    withdraw(review_id=made.pk, by=researcher, reason="look again")
+    assert adjudicate(adjudicator=researcher, reason="clear", **choice) != made
 
 
 def test_who_reads_a_flagged_item_may_finish(annotator: User, bea: User, researcher: User) -> None:
@@ -627,6 +683,25 @@ def test_a_long_queue_is_not_counted_to_its_end(annotator: User, monkeypatch: py
     assert (queue_state(reviewer=annotator).waiting, queue_state(reviewer=annotator).many) == (3, False)
     reconstruction()
     assert (queue_state(reviewer=annotator).waiting, queue_state(reviewer=annotator).many) == (3, True)
+
+
+def test_what_waits_for_others_is_counted_only_when_nothing_is_left(
+    annotator: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    fetch = sql.fetch
+
+    def noted(statement: str, parameters: sql.Parameters) -> list[tuple[Any, ...]]:
+        asked.append(statement)
+        return fetch(statement, parameters)
+
+    twice, single = reconstruction(wanted_reviews=2), reconstruction()
+    reviewed(twice, annotator, "accept")
+    monkeypatch.setattr(sql, "fetch", noted)
+    assert not queue_state(reviewer=annotator).for_others
+    assert len(asked) == 1
+    reviewed(single, annotator, "accept")
+    assert queue_state(reviewer=annotator).for_others == LeftForOthers(second_reviews=1)
 
 
 def test_an_item_with_two_places_counts_once_in_ones_queue(annotator: User) -> None:

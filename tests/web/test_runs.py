@@ -9,6 +9,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from curation.models import Reconstruction
+from curation.reconstruction import plan_strategies
 from llm.models import Endpoint, Run, RunTick
 from llm.selectors import CHART_HEIGHT, CHART_WIDTH, run_chart, run_failures, run_progress
 from tests.samples import (
@@ -19,6 +21,8 @@ from tests.samples import (
     reconstruction,
     rubric,
     run_with_items,
+    source,
+    source_prompt,
 )
 
 pytestmark = pytest.mark.django_db
@@ -120,6 +124,7 @@ def test_items_are_filtered_and_lead_to_their_subjects(research_client: Client) 
     }
     for kind, (subject, page) in subjects.items():
         run = run_with_items(kind=kind, done=1, failed=1)
+        run.items.filter(state="done").update(subject_id=subject + 1_000)
         run.items.filter(state="failed").update(subject_id=subject)
         shown = research_client.get(reverse("run", args=[run.pk]), {"state": "failed"}).text
         assert f'href="{reverse(page, args=[subject])}"' in shown
@@ -176,6 +181,76 @@ def test_starting_a_run_needs_what_its_stage_needs(research_client: Client) -> N
     assert run.created_by.username == "rosa"  # type: ignore[union-attr]
     answer = research_client.post(address, {"stage": "filter"}, follow=True)
     assert "Nothing waits for this stage" in answer.text
+
+
+def test_the_page_plans_as_many_as_it_is_told_of_one_source(research_client: Client) -> None:
+    wanted = source_prompt(source=source("wanted"))
+    source_prompt(source=source("other"))
+    address = reverse("run-start")
+    plan = {"per_source": "3", "seed": "7", "source": wanted.source_id}
+    asked = {"stage": "reconstruct", "endpoint": endpoint().pk, **plan}
+    research_client.post(address, asked)
+    run = Run.objects.get()
+    assert run.parameters == {"per_source": 3, "seed": 7, "limit": None, "source": "wanted"}
+    made = Reconstruction.objects.order_by("index").values_list("source_prompt", "index", "strategy")
+    again = plan_strategies([wanted.pk], 3, 7)
+    assert list(made) == [(wanted.pk, each.index, each.strategy) for each in again]
+
+
+def test_topping_up_from_the_page_adds_what_is_missing_and_no_more(research_client: Client) -> None:
+    for _ in range(3):
+        source_prompt()
+    address = reverse("run-start")
+    asked = {"stage": "reconstruct", "endpoint": endpoint().pk}
+    research_client.post(address, asked)
+    Reconstruction.objects.update(state="accepted")
+    shown = research_client.post(address, {"preview": "1", "per_source": "2"}).text
+    assert "<strong>3</strong> source prompts, <strong>3</strong> reconstructions there already" in shown
+    assert "<strong>3</strong> new" in shown
+    research_client.post(address, asked | {"per_source": "2"})
+    research_client.post(address, asked | {"per_source": "2"})
+    assert Reconstruction.objects.count() == 6
+    assert list(Run.objects.order_by("pk").values_list("total", flat=True)) == [3, 3, 0]
+    Reconstruction.objects.update(state="accepted")
+    met = research_client.post(address, {"preview": "1", "per_source": "2"}).text
+    assert "The plan is met: nothing would be added." in met
+
+
+def test_a_preview_starts_nothing_and_keeps_what_is_filled_in(research_client: Client) -> None:
+    source_prompt()
+    address, own = reverse("run-start"), source("requests").pk
+    asked = {"preview": "1", "stage": "reconstruct", "per_source": "4", "source": own, "seed": "11"}
+    answer = research_client.post(address, asked)
+    assert (answer.status_code, Run.objects.exists(), Reconstruction.objects.exists()) == (200, False, False)
+    assert "<strong>4</strong> new" in answer.text
+    for kept in (
+        'value="reconstruct" required checked',
+        'name="per_source" value="4"',
+        f'<option value="{own}" selected>',
+        'name="seed" value="11"',
+    ):
+        assert kept in answer.text
+    part = research_client.post(address, asked, headers={"HX-Request": "true", "HX-Target": "start"}).text
+    assert part.strip().startswith('<form method="post" id="start"')
+    assert "<strong>4</strong> new" in part
+    wrong = research_client.post(address, {"preview": "1", "per_source": "101"})
+    assert wrong.status_code == 422
+    assert "less than or equal to 100" in wrong.text
+
+
+def test_planned_ones_are_told_apart_and_a_place_without_prompts_says_so(research_client: Client) -> None:
+    reconstruction("planned")
+    address = reverse("run-start")
+    shown = research_client.post(address, {"preview": "1"}).text
+    assert "1 of those there is not written yet and will be" in shown
+    nothing = research_client.post(address, {"preview": "1", "source": source("empty").pk}).text
+    assert "There is no usable source prompt here" in nothing
+
+
+def test_the_settings_of_a_plan_are_not_given_to_other_stages(research_client: Client) -> None:
+    reconstruction("rewritten")
+    research_client.post(reverse("run-start"), {"stage": "filter", "per_source": "5", "seed": "3"})
+    assert set(Run.objects.get().parameters) == {"limit", "screening_samples"}
 
 
 def test_an_endpoint_is_made_changed_and_never_shows_a_key(

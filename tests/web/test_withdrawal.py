@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -12,9 +14,12 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from curation import lineage
+from curation.lineage import Touched
 from curation.models import CorpusPrompt, ExportFile, Review
+from llm.access import Role
 from tests.reviewing import judged, waiting_item
-from tests.samples import candidate, rubric
+from tests.samples import candidate, person, rubric
 from training.models import CorpusSnapshot
 from training.snapshots import snapshot_folder, write_snapshot
 
@@ -26,6 +31,10 @@ def accepted(**fields: str) -> Review:
 def withdraw(client: Client, review: Review, reason: str = "The source was a test") -> str:
     address = reverse("review-withdraw", args=[review.pk])
     return client.post(address, {"reason": reason}, follow=True).text
+
+
+def _without_choices(page: str) -> str:
+    return re.sub(r"<option.*?</option>", "", page, flags=re.DOTALL)
 
 
 def snapshot(name: str) -> CorpusSnapshot:
@@ -57,6 +66,25 @@ def test_before_and_after_the_page_lists_what_holds_the_prompt(research_client: 
     prompt.refresh_from_db()
     assert prompt.withdrawn_at is not None
     assert prompt.excluded_because
+
+
+def test_whatever_registers_later_stands_on_the_page(
+    research_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As training jobs will, and each finder is asked with the item's own corpus prompt."""
+    monkeypatch.setattr(lineage, "_FINDERS", dict(lineage._FINDERS))
+    asked: list[list[int]] = []
+
+    def jobs_of(corpus_prompt_ids: Sequence[int]) -> Iterator[Touched]:
+        asked.append(list(corpus_prompt_ids))
+        yield Touched("training job", "GRPO on corpus one", "", 0, "step 40")
+
+    lineage.register("Training jobs", jobs_of)
+    page = research_client.get(reverse("review-withdraw", args=[accepted().pk])).text
+    touched = page[page.index('id="touched"') :]
+    assert "<h3>Training jobs</h3>" in touched
+    assert "GRPO on corpus one" in touched
+    assert asked == [[CorpusPrompt.objects.get().pk]]
 
 
 def test_a_snapshot_whose_files_are_gone_may_hold_it(research_client: Client) -> None:
@@ -98,6 +126,45 @@ def test_after_it_nobody_is_told_what_was_given(research_client: Client) -> None
         assert "chip-bad" not in text
         assert ": reject" not in text
         assert "does not hold" not in text
+
+
+def test_after_it_nobody_is_told_that_the_item_was_accepted(research_client: Client) -> None:
+    """That there is a corpus prompt says it: neither its number nor its entries are shown."""
+    review = accepted()
+    prompt, item = CorpusPrompt.objects.get(), review.reconstruction_id
+    address = reverse("corpus-prompt", args=[prompt.pk])
+
+    def pages() -> list[str]:
+        return [
+            research_client.get(reverse("reconstruction", args=[item])).text,
+            research_client.get(reverse("history")).text,
+            research_client.get(reverse("history"), {"kind": "corpus prompt", "object": prompt.pk}).text,
+        ]
+
+    assert all(address in page for page in pages())
+    withdraw(research_client, review)
+    for page in pages():
+        assert address not in page
+        assert "corpus prompt " not in page.replace("corpus prompt</option>", "")
+        assert "accepted" not in _without_choices(page)
+    judged(review.reconstruction, "bob")
+    assert all(address in page for page in pages())
+
+
+def test_what_it_touched_is_shown_to_who_withdrew_it_until_the_item_is_settled_again(
+    research_client: Client, client: Client
+) -> None:
+    review = accepted()
+    of = rubric(CorpusPrompt.objects.get())
+    withdraw(research_client, review)
+    address, link = reverse("review-withdraw", args=[review.pk]), reverse("rubric", args=[of.pk])
+    client.force_login(person("rick", Role.RESEARCHER))
+    assert link in research_client.get(address).text
+    page = client.get(address).text
+    assert link not in page
+    assert "shown once the item is settled" in page
+    judged(review.reconstruction, "bob")
+    assert link in client.get(address).text
 
 
 def test_a_reason_is_needed(research_client: Client) -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import Any
 
+from django.core.management.base import CommandError
+
+from curation.models import Source
 from curation.services import start_reconstruction
 from llm.commands import StageCommand, endpoint_named, positive
 from llm.models import Run
@@ -19,6 +22,7 @@ class Command(StageCommand):
             "--per-source", type=positive, default=1, help="reconstructions per source prompt"
         )
         parser.add_argument("--seed", type=int, default=0)
+        parser.add_argument("--source", help="only the prompts of the source of this name")
 
     def start(self, options: dict[str, Any]) -> Run:
         return start_reconstruction(
@@ -26,4 +30,14 @@ class Command(StageCommand):
             per_source=options["per_source"],
             seed=options["seed"],
             limit=options["limit"],
+            source=source_named(options["source"]) if options["source"] else None,
         )
+
+
+def source_named(name: str) -> Source:
+    """Raises CommandError that lists the sources there are."""
+    try:
+        return Source.objects.get(name=name)
+    except Source.DoesNotExist:
+        known = ", ".join(Source.objects.values_list("name", flat=True)) or "none yet"
+        raise CommandError(f"there is no source {name!r} (there are: {known})") from None
