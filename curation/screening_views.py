@@ -26,7 +26,7 @@ from llm.access import Role, role_required
 from llm.listing import listing
 from llm.web import PageRequest, render_page
 
-WIDTH, HEIGHT, FOOT = 720, 180, 24
+WIDTH, HEIGHT, FOOT = 720, 196, 40
 """Of the plot, in units of its own."""
 
 
