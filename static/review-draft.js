@@ -315,6 +315,7 @@
     if (elt.id === "lease" && (document.hidden || performance.now() - lastInput > AWAY)) event.preventDefault();
     if (!page || elt !== page.form) return;
     page.left = true;
+    page.sending?.abort(); // the form carries it, and it might come second
     document.getElementById("unsent").hidden = true;
   });
   document.addEventListener("htmx:configRequest", (event) => {

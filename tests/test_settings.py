@@ -62,6 +62,6 @@ def test_a_database_address_over_tcp_and_over_a_socket() -> None:
     assert (remote["HOST"], remote["PORT"], remote["NAME"], remote["USER"], remote["PASSWORD"]) == (
         *("db.example.org", "5433", "corpus", "u", "p"),
     )
-    assert remote["OPTIONS"] == {"sslmode": "require"}
+    assert remote["OPTIONS"] == {"sslmode": "require", "prepare_threshold": 0}
     local = database_settings("postgresql://postgres:@/postgres?host=/var/run/pg")
     assert (local["HOST"], local["NAME"]) == ("/var/run/pg", "postgres")
