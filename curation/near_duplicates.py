@@ -25,7 +25,7 @@ import numpy.typing as npt
 from rensa import RMinHash  # type: ignore[import-untyped]
 
 from curation.languages import mostly_unspaced
-from llm.processes import beside
+from llm.processes import beside, processors
 
 DEFAULT_THRESHOLD = 0.8
 """Jaccard similarity from which on two texts are near duplicates (ours)."""
@@ -215,7 +215,7 @@ def _signatures(
             markable.append(np.array([entry.markable for entry in batch], np.bool_))
             yield [entry.text for entry in batch]
 
-    hashes.extend(beside(partial(band_hashes, rows=rows), texts()))
+    hashes.extend(beside(partial(band_hashes, rows=rows), texts(), workers=processors()))
     return np.concatenate(ids), np.concatenate(markable), np.concatenate(hashes)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import multiprocessing
+import os
 import signal
 import sys
 from collections import deque
@@ -13,8 +14,7 @@ from itertools import islice
 from typing import TypeVar
 
 PR_SET_PDEATHSIG = 1
-IN_HAND = 2
-"""Items that are sent before the first of them is back: one at work, one waiting."""
+MOST_WORKERS = 4
 
 Item = TypeVar("Item")
 Made = TypeVar("Made")
@@ -26,22 +26,27 @@ def end_with_parent(stop_signal: signal.Signals = signal.SIGTERM) -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, stop_signal)
 
 
-def beside(work: Callable[[Item], Made], items: Iterable[Item]) -> Iterator[Made]:
-    """`work` on each item, in order, in another process while the caller uses what came before.
+def beside(work: Callable[[Item], Made], items: Iterable[Item], *, workers: int = 1) -> Iterator[Made]:
+    """`work` on each item, in order, in other processes while the caller uses what came before.
 
     For work that takes a processor: Python's threads share one. `work` and what it takes and gives have to be
     picklable, and it finds no Django set up. A single item is worked on here, since a process takes half a
     second to start. What `work` raises is raised in the item's place.
     """
     coming = iter(items)
-    first = list(islice(coming, IN_HAND))
-    if len(first) < IN_HAND:
+    first = list(islice(coming, workers + 1))  # one at work for each, and one that waits
+    if len(first) < 2:
         yield from map(work, first)
         return
     spawn = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(max_workers=1, mp_context=spawn, initializer=end_with_parent) as pool:
+    with ProcessPoolExecutor(workers, mp_context=spawn, initializer=end_with_parent) as pool:
         at_work: deque[Future[Made]] = deque(pool.submit(work, item) for item in first)
         while at_work:
             made = at_work.popleft().result()
             at_work.extend(pool.submit(work, item) for item in islice(coming, 1))
             yield made
+
+
+def processors() -> int:
+    """How many workers a work deserves that waits for nothing but them."""
+    return min(os.cpu_count() or 1, MOST_WORKERS)

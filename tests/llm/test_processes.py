@@ -39,6 +39,7 @@ def test_order_is_kept_and_another_process_does_the_work() -> None:
     processes = set(beside(where, range(5)))
     assert len(processes) == 1
     assert processes != {os.getpid()}
+    assert list(beside(tenfold, [5, 1, 4, 0, 2], workers=3)) == [50, 10, 40, 0, 20]
 
 
 def test_one_item_or_none_needs_no_process() -> None:
