@@ -199,7 +199,6 @@ def corpus(items: int, people: int, seconds: float) -> dict[str, Any]:
     cookies, researcher = loads.reviewers(people), loads.researcher()
     beyond = storm_of_claims(10_000, people)
     with loads.web_application(workers=2, threads=4) as address:
-
         asyncio.run(at_work(address, cookies, 5, (0.5, 1.0)))  # connections, plans of statements, templates
 
         async def together() -> tuple[list[Reviewer], list[float]]:
