@@ -3,6 +3,8 @@
 batch ─► part file ─► rows, bytes and last key noted ─► … ─► flushed to disk ─► renamed ─► checksum
                                  ▲
          begun before? cut to the bytes noted, and on from there
+
+One thread reads the next batch while another writes the one before.
 """
 
 from __future__ import annotations
@@ -10,11 +12,12 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 from django.conf import settings
 
@@ -25,6 +28,9 @@ from llm.types import ModelError
 
 FOLDER = "exports"
 HASHED_AT_ONCE = 1024 * 1024
+
+Item = TypeVar("Item")
+Made = TypeVar("Made")
 
 
 class BeingWrittenError(ModelError):
@@ -65,18 +71,34 @@ def write_export(export: ExportFile) -> Written:
     path.parent.mkdir(parents=True, exist_ok=True)
     with _alone(part) as file:
         progress, digest = _begin(export, file)
-        for batch in _rest(export, progress):
+
+        def put(batch: Batch) -> tuple[Batch, int]:
             content = _encode(export, batch)
             file.write(content)
             file.flush()
             digest.update(content)
+            return batch, len(content)
+
+        for batch, size in _one_behind(put, _rest(export, progress)):
             progress.rows += len(batch.rows)
-            progress.bytes += len(content)
+            progress.bytes += size
             progress.last = batch.last
             _note(export, progress)
         os.fsync(file.fileno())
         part.replace(path)
     return Written(f"{FOLDER}/{path.name}", progress.rows, progress.bytes, digest.hexdigest())
+
+
+def _one_behind(work: Callable[[Item], Made], items: Iterable[Item]) -> Iterator[Made]:
+    """`work` on each item, in order, on a thread of its own while the next item is made."""
+    with ThreadPoolExecutor(1, thread_name_prefix="export") as thread:
+        before: Future[Made] | None = None
+        for item in items:
+            if before:
+                yield before.result()
+            before = thread.submit(work, item)
+        if before:
+            yield before.result()
 
 
 @contextmanager

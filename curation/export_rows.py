@@ -141,7 +141,11 @@ def _verdicts(reviews: Sequence[int]) -> Mapping[int, dict[str, dict[str, Any]]]
     by_review: dict[int, dict[str, dict[str, Any]]] = {
         pk: dict.fromkeys(checks, none_given) for pk in reviews
     }
+    bare: dict[tuple[str, str], dict[str, Any]] = {}
     for pk, check, verdict, note, evidence in sql.fetch(VERDICTS, {"reviews": list(reviews)}):
-        quoted = None if evidence is None else json.loads(evidence)
-        by_review[pk][check] = {"verdict": verdict, "note": note, "evidence": quoted}
+        if evidence is None:  # as most are: they share what they say
+            given = bare.setdefault((verdict, note), {"verdict": verdict, "note": note, "evidence": None})
+        else:
+            given = {"verdict": verdict, "note": note, "evidence": json.loads(evidence)}
+        by_review[pk][check] = given
     return by_review

@@ -20,7 +20,7 @@ from curation.columnar import (
     read_dataset,
     read_parquet,
 )
-from curation.jsonl import OBJECT_START, read_rows
+from curation.jsonl import OBJECT_START, RawLine, parse_line, read_lines
 from curation.rows import EmptyFileError, FieldChoice, ImportFormatError, Refusal, Row, guess_fields
 from curation.tabular import read_table
 
@@ -146,7 +146,21 @@ def read_file(
     split: str = "",
     report: Report = lambda _: None,
 ) -> Iterator[Row | Refusal]:
-    """The rows of a file or of a dataset's folder. `report` is told the bytes read so far.
+    """The rows of a file or of a dataset's folder, as `read_raw` reads them."""
+    for row in read_raw(path, format_, wanted=wanted, split=split, report=report):
+        yield parse_line(row) if isinstance(row, RawLine) else row
+
+
+def read_raw(
+    path: Path,
+    format_: FileFormat,
+    *,
+    wanted: Collection[str] | None = None,
+    split: str = "",
+    report: Report = lambda _: None,
+) -> Iterator[RawLine | Row | Refusal]:
+    """The same with JSON lines left as they are, for a reader who parses them elsewhere. `report` is told
+    the bytes read so far.
 
     `wanted` narrows the columns where that saves reading; `split` takes one split of a dataset. Raises
     `ImportFormatError` while it is iterated over.
@@ -161,7 +175,7 @@ def read_file(
     else:
         with path.open("rb") as file:
             counted = cast(BinaryIO, CountedHandle(file, report))
-            yield from (read_rows if format_ is FileFormat.JSONL else read_table)(counted)
+            yield from (read_lines if format_ is FileFormat.JSONL else read_table)(counted)
 
 
 class CountedHandle:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from curation.rows import (
     PROMPT_FIELDS,
@@ -35,7 +35,10 @@ __all__ = [
     "JsonLinesError",
     "NotJsonLinesError",
     "PromptLine",
+    "RawLine",
     "Refusal",
+    "parse_line",
+    "read_lines",
     "read_prompts",
     "read_rows",
     "split_lines",
@@ -54,6 +57,14 @@ JsonLinesError = ImportFormatError
 
 class NotJsonLinesError(JsonLinesError):
     """The file is binary."""
+
+
+class RawLine(NamedTuple):
+    """One line of a file, not yet read as JSON; `number` counts from 1."""
+
+    number: int
+    content: bytes
+    notes: tuple[str, ...] = ()
 
 
 class BinaryHandle(Protocol):
@@ -81,6 +92,14 @@ def read_rows(
     lines: BinaryHandle | Iterable[bytes], *, limit_bytes: int = LIMIT_BYTES
 ) -> Iterator[Row | Refusal]:
     """Yields every line of a file as a row or a refusal; raises as `read_prompts` does."""
+    for line in read_lines(lines, limit_bytes=limit_bytes):
+        yield line if isinstance(line, Refusal) else parse_line(line)
+
+
+def read_lines(
+    lines: BinaryHandle | Iterable[bytes], *, limit_bytes: int = LIMIT_BYTES
+) -> Iterator[RawLine | Refusal]:
+    """Yields every line with something in it, to be read by `parse_line`; raises as `read_prompts` does."""
     blocks = _leading_block_checked(_blocks(lines))
     empty = True
     for number, line in split_lines(blocks, limit_bytes):
@@ -94,12 +113,17 @@ def read_rows(
             continue
         empty = False
         notes = ("a byte-order mark was removed from the start of the file",) if marked else ()
-        try:
-            yield Row(number, _parse(content), notes)
-        except RefusedRowError as refusal:
-            yield Refusal(number, str(refusal))
+        yield RawLine(number, content, notes)
     if empty:
         raise EmptyFileError("The file is empty: it has no line with anything in it.")
+
+
+def parse_line(line: RawLine) -> Row | Refusal:
+    """The row that a line of JSON holds."""
+    try:
+        return Row(line.number, _parse(line.content), line.notes)
+    except RefusedRowError as refusal:
+        return Refusal(line.number, str(refusal))
 
 
 # Lines

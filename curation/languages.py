@@ -61,6 +61,17 @@ _ENGLISH = re.compile(
 )
 _MIN_ENGLISH_WORDS = 2
 
+# Words that only English has; so many different ones at the beginning leave nothing to ask the model.
+_ONLY_ENGLISH = frozenset(
+    re.findall(
+        r"\w+",
+        "about and are because could describe every following from have how its must please should than"
+        " that the their they this what when which who will with would write you your",
+    )
+)
+_CERTAINLY_ENGLISH = 4
+_OPENING_CHARACTERS = 160
+
 
 @dataclass(frozen=True, slots=True)
 class DetectedLanguage:
@@ -99,7 +110,7 @@ def detect_language(text: str) -> DetectedLanguage:
     sample = text[:EXAMINED_CHARACTERS]
     if not any(map(str.isalpha, sample)):
         return DetectedLanguage(UNDETERMINED, 0.0)
-    return _by_script(sample) or _by_model(sample)
+    return _by_script(sample) or _by_words(sample) or _by_model(sample)
 
 
 def _by_script(text: str) -> DetectedLanguage | None:
@@ -114,6 +125,14 @@ def _by_script(text: str) -> DetectedLanguage | None:
         return None
     code = "ja" if kana >= KANA_SHARE * (han + kana) else "zh"
     return DetectedLanguage(code, weight / (weight + words))
+
+
+def _by_words(text: str) -> DetectedLanguage | None:
+    """English that nobody can take for anything else: most requests, told in a tenth of the model's time."""
+    opening = text[:_OPENING_CHARACTERS]
+    if opening.isascii() and len(_ONLY_ENGLISH.intersection(opening.lower().split())) >= _CERTAINLY_ENGLISH:
+        return DetectedLanguage("en", 1.0)
+    return None
 
 
 def _by_model(text: str) -> DetectedLanguage:

@@ -1,30 +1,32 @@
 """Texts that are nearly the same: candidates by MinHash and banding, each verified by its exact Jaccard
 similarity. Pure.
 
-    texts ─► shingles ─► MinHash ─► hashes of bands ─► buckets ─► candidates ─► Jaccard ─► pairs
+    texts ─► hashes of bands ─► buckets ─► candidates ─► Jaccard ─► pairs
 
 The similarity of two texts is |A ∩ B| / |A ∪ B| over their shingles: three words in a row, or for scripts
-without spaces three characters in a row, without regard to case and punctuation.
-
-The MinHash is rensa's: it takes a few hundred shingles in 0.1 ms where datasketch takes over 5 ms, works on
-whole batches of hashes, which numpy makes, and needs numpy only (datasketch brings scipy). What is kept of a
-text is one 32-bit number for each band in a numpy array: about 60 MB for 300,000 texts.
+without spaces three characters in a row, without regard to case and punctuation. What is kept of a text is
+one 32-bit number for each band in a numpy array: about 60 MB for 300,000 texts.
 """
 
 from __future__ import annotations
 
-import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
-from rensa import RMinHash  # type: ignore[import-untyped]
 
-from curation.languages import mostly_unspaced
+from curation.minhash import (
+    COMPARED_CHARACTERS,
+    PERMUTATIONS,
+    BandHashes,
+    band_hashes,
+    band_rows,
+    jaccard,
+    shingles,
+)
 from llm.processes import beside, processors
 
 DEFAULT_THRESHOLD = 0.8
@@ -32,39 +34,24 @@ DEFAULT_THRESHOLD = 0.8
 
 LOWEST_THRESHOLD = 0.5
 
-SHINGLE = 3
-"""Words, or characters, in a shingle (ours)."""
-
-PERMUTATIONS = 128
-MISSED_SHARE = 1e-3
-"""Pairs right at the threshold that banding may miss, at most (ours)."""
-
 LEADERS_PER_BUCKET = 32
 """Texts of one bucket that a later one is compared with, at most (ours): boilerplate must not cost n²."""
 
-COMPARED_CHARACTERS = 100_000
-"""The beginning of a text that is compared (ours): twice the longest source that is kept (A.1)."""
-
-_SEED = 1
 _BATCH, _BATCH_CHARACTERS = 256, 500_000
 _CACHED_CHARACTERS = 8_000_000
-_FOREIGN_MARKS = re.compile(r"[^\w\0-\x7f]+")
-_WORD_BYTES = bytes(code if code > 127 or re.match(r"\w", chr(code)) else ord(" ") for code in range(256))
-"""For bytes.translate, which finds the words of a text in a third of the time that an expression takes."""
-
-_ODD = 0x9E3779B97F4A7C15
-_FACTORS = tuple(np.uint64(odd) for odd in (_ODD, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
 
 Integers = npt.NDArray[np.int32]
-Hashes = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A text to compare. One that may not be marked is only something that others are compared with."""
+    """A text to compare, or what `band_hashes` made of it with as many rows as the threshold asks for.
+
+    One that may not be marked is only something that others are compared with.
+    """
 
     id: int
-    text: str
+    text: str | npt.NDArray[np.uint32]
     markable: bool = True
 
 
@@ -75,85 +62,6 @@ class NearDuplicate:
     later: int
     earlier: int
     similarity: float
-
-
-def shingles(text: str) -> frozenset[str]:
-    """
-    >>> sorted(shingles("Write a letter, now!"))
-    ['a letter now', 'write a letter']
-    >>> sorted(shingles("写一封信"))
-    ['一封信', '写一封']
-    """
-    words, unspaced = _words(text)
-    if unspaced:
-        characters = b"".join(words).decode("utf-8", "replace")
-        pieces = [characters[at : at + SHINGLE] for at in range(max(1, len(characters) - SHINGLE + 1))]
-        return frozenset(pieces)
-    if len(words) < SHINGLE:
-        return frozenset([_whole(text, words)])
-    return frozenset(
-        b" ".join(three).decode("utf-8", "replace")
-        for three in zip(words, words[1:], words[2:], strict=False)
-    )
-
-
-def shingle_hashes(text: str) -> Hashes:
-    """A 64-bit hash of each shingle in the order of the text: equal shingles have equal hashes, on every
-    machine and in every run."""
-    words, unspaced = _words(text)
-    if unspaced:
-        characters = b"".join(words).decode("utf-8", "replace")
-        units = np.frombuffer(characters.encode("utf-32-le", "surrogatepass"), np.uint32)
-    elif len(words) < SHINGLE:
-        units = np.frombuffer(_whole(text, words).encode("utf-32-le", "surrogatepass"), np.uint32)
-    else:
-        units = np.fromiter(map(crc32, words), np.uint32, len(words))
-    if len(units) < SHINGLE:
-        units = np.concatenate([units, np.zeros(SHINGLE - len(units), np.uint32)])
-    wide = units.astype(np.uint64)
-    mixed: Hashes = wide[:-2] * _FACTORS[0] + wide[1:-1] * _FACTORS[1] + wide[2:] * _FACTORS[2]
-    mixed ^= mixed >> np.uint64(31)
-    mixed *= np.uint64(_ODD)
-    mixed ^= mixed >> np.uint64(29)
-    return mixed
-
-
-def _words(text: str) -> tuple[list[bytes], bool]:
-    """The words in UTF-8, and whether the text is of a script that puts no spaces between them."""
-    text = text[:COMPARED_CHARACTERS]
-    folded = text.casefold()
-    if not text.isascii():
-        folded = _FOREIGN_MARKS.sub(" ", folded)
-    words = folded.encode("utf-8", "replace").translate(_WORD_BYTES).split()
-    return words, mostly_unspaced(text)
-
-
-def _whole(text: str, words: Sequence[bytes]) -> str:
-    """The one shingle of a text with fewer words than it takes; marks count where there is nothing else."""
-    return b" ".join(words).decode("utf-8", "replace") or text[:COMPARED_CHARACTERS].casefold().strip()
-
-
-def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
-    """|A ∩ B| / |A ∪ B|, from 0 to 1.
-
-    >>> jaccard(frozenset("abc"), frozenset("bcd"))
-    0.5
-    """
-    shared = len(one & other)
-    return shared / (len(one) + len(other) - shared)
-
-
-def band_rows(threshold: float) -> int:
-    """Rows in a band: as many as keep the share of missed pairs at the threshold under `MISSED_SHARE`.
-
-    A pair of similarity s shares none of b bands of r rows with probability (1 - s^r)^b.
-    """
-    fits = (
-        rows
-        for rows in range(PERMUTATIONS, 1, -1)
-        if (1 - threshold**rows) ** (PERMUTATIONS // rows) <= MISSED_SHARE
-    )
-    return next(fits, 1)
 
 
 def find_near_duplicates(
@@ -203,39 +111,30 @@ def _most_similar(
 
 def _signatures(
     entries: Iterable[Entry], rows: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_], npt.NDArray[np.uint32]]:
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_], BandHashes]:
     """Ids, whether each may be marked, and a 32-bit hash of each band: texts × bands."""
     ids: list[npt.NDArray[np.int64]] = [np.empty(0, np.int64)]
     markable: list[npt.NDArray[np.bool_]] = [np.empty(0, np.bool_)]
-    hashes: list[npt.NDArray[np.uint32]] = [np.empty((0, PERMUTATIONS // rows), np.uint32)]
+    known: list[npt.NDArray[np.uint32]] = []
+    unknown: list[npt.NDArray[np.bool_]] = [np.empty(0, np.bool_)]
 
     def texts() -> Iterator[list[str]]:
         for batch in _batches(entries):
             ids.append(np.array([entry.id for entry in batch], np.int64))
             markable.append(np.array([entry.markable for entry in batch], np.bool_))
-            yield [entry.text for entry in batch]
+            unknown.append(np.array([isinstance(entry.text, str) for entry in batch], np.bool_))
+            known.extend(entry.text for entry in batch if not isinstance(entry.text, str))
+            if to_hash := [entry.text for entry in batch if isinstance(entry.text, str)]:
+                yield to_hash
 
-    hashes.extend(beside(partial(band_hashes, rows=rows), texts(), workers=processors()))
-    return np.concatenate(ids), np.concatenate(markable), np.concatenate(hashes)
-
-
-def band_hashes(texts: Sequence[str], rows: int) -> npt.NDArray[np.uint32]:
-    """A 32-bit hash of each band of each text's MinHash: texts × bands."""
-    bands = PERMUTATIONS // rows
-    generator = np.random.default_rng(_SEED)
-    factors = generator.integers(1, 2**63, size=rows, dtype=np.uint64) | np.uint64(1)
-    each = [shingle_hashes(text) for text in texts]
-    offsets = np.concatenate([np.zeros(1, np.uint64), np.cumsum([len(one) for one in each], dtype=np.uint64)])
-    digests = RMinHash.digest_matrix_from_flat_token_hashes(
-        np.concatenate(each), offsets, PERMUTATIONS, _SEED
-    ).to_rows()
-    matrix = np.array(digests, np.uint64)[:, : bands * rows].reshape(len(texts), bands, rows)
-    mixed = (matrix + np.uint64(1)) * factors
-    mixed ^= mixed >> np.uint64(29)
-    folded: npt.NDArray[np.uint32] = ((mixed.sum(axis=2) * np.uint64(_ODD)) >> np.uint64(32)).astype(
-        np.uint32
-    )
-    return folded
+    hashed = list(beside(partial(band_hashes, rows=rows), texts(), workers=processors()))
+    new = np.concatenate(unknown)
+    hashes = np.empty((len(new), PERMUTATIONS // rows), np.uint32)
+    if hashed:
+        hashes[new] = np.concatenate(hashed)
+    if known:
+        hashes[~new] = np.array(known)
+    return np.concatenate(ids), np.concatenate(markable), hashes
 
 
 def _batches(entries: Iterable[Entry]) -> Iterator[list[Entry]]:

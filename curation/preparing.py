@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from curation.jsonl import RawLine, parse_line
 from curation.languages import UNDETERMINED, detect_language
+from curation.minhash import BandHashes, band_hashes
 from curation.reconstruction import MAX_SOURCE_SEGMENTS, Strategy
-from curation.rows import PromptLine, Refusal
+from curation.rows import FieldChoice, PromptLine, Refusal, Row, read_prompt
 from llm.text import LengthPolicy, count_characters, count_length
 
 LENGTH_UNITS = {
@@ -18,8 +20,8 @@ LENGTH_UNITS = {
 }
 """What a length policy counts, in words."""
 
-Entry = PromptLine | Refusal
-Row = dict[str, Any]
+Unread = RawLine | Row | Refusal
+Values = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +29,8 @@ class Prepared:
     """A prompt and, if it comes with a usable one, its reconstruction, each without what it belongs to."""
 
     entry: PromptLine
-    prompt: Row
-    reconstruction: Row | None
+    prompt: Values
+    reconstruction: Values | None
 
     def notes(self) -> list[str]:
         notes = list(self.entry.notes)
@@ -41,10 +43,12 @@ class Prepared:
 
 @dataclass(slots=True)
 class PreparedBatch:
-    """`prompts` by the digest of their text; `left_out` is the rest, with what it is and why, by line."""
+    """`prompts` by the digest of their text, `bands` the hashes by which nearly equal ones meet, in their
+    order; `left_out` is the rest, with what it is and why, by line."""
 
     read: int
     prompts: dict[str, Prepared] = field(default_factory=dict)
+    bands: BandHashes | None = None
     left_out: list[tuple[Literal["refused", "duplicate"], int, str]] = field(default_factory=list)
 
 
@@ -57,9 +61,23 @@ def left_out(reason: str, entry: PromptLine) -> str:
     return reason if entry.reconstruction is None else f"{reason}; its reconstruction was left out"
 
 
-def prepare(batch: Sequence[Entry], policy: LengthPolicy) -> PreparedBatch:
+def size_of(item: Unread) -> int:
+    """About how many characters (or bytes) an item holds."""
+    if isinstance(item, RawLine):
+        return len(item.content)
+    if isinstance(item, Refusal):
+        return len(item.reason)
+    return sum(len(value if isinstance(value, str) else repr(value)) for value in item.values.values())
+
+
+def prepare(
+    batch: Sequence[Unread], fields: FieldChoice, policy: LengthPolicy, rows: int | None = None
+) -> PreparedBatch:
+    """The batch as it will be stored; with band hashes where somebody wants them, of so many rows a band."""
     prepared = PreparedBatch(len(batch))
-    for entry in batch:
+    for item in batch:
+        row = parse_line(item) if isinstance(item, RawLine) else item
+        entry = row if isinstance(row, Refusal) else read_prompt(row, fields, with_extra=False)
         if isinstance(entry, Refusal):
             prepared.left_out.append(("refused", entry.line, entry.reason))
             continue
@@ -69,6 +87,8 @@ def prepare(batch: Sequence[Entry], policy: LengthPolicy) -> PreparedBatch:
             prepared.left_out.append(("duplicate", entry.line, reason))
         else:
             prepared.prompts[digest] = _prepare(entry, digest, policy)
+    if rows is not None:
+        prepared.bands = band_hashes([one.entry.text for one in prepared.prompts.values()], rows)
     return prepared
 
 
@@ -89,7 +109,7 @@ def _prepare(entry: PromptLine, digest: str, policy: LengthPolicy) -> Prepared:
     return Prepared(entry, prompt, _reconstruction(entry.reconstruction, policy))
 
 
-def _reconstruction(text: str, policy: LengthPolicy) -> Row:
+def _reconstruction(text: str, policy: LengthPolicy) -> Values:
     """As if it had been written here by the strategy that takes a rewrite as it is."""
     return {
         "index": 0,
@@ -99,7 +119,7 @@ def _reconstruction(text: str, policy: LengthPolicy) -> Row:
     }
 
 
-def _text(text: str, length: int, policy: LengthPolicy) -> Row:
+def _text(text: str, length: int, policy: LengthPolicy) -> Values:
     return {
         "text": text,
         "language": detect_language(text).code,

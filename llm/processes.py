@@ -10,8 +10,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
-from itertools import islice
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 PR_SET_PDEATHSIG = 1
 MOST_WORKERS = 4
@@ -31,20 +30,42 @@ def beside(work: Callable[[Item], Made], items: Iterable[Item], *, workers: int 
 
     For work that takes a processor: Python's threads share one. `work` and what it takes and gives have to be
     picklable, and it finds no Django set up. A single item is worked on here, since a process takes half a
-    second to start. What `work` raises is raised in the item's place.
+    second to start. What `work` raises is raised in the item's place, and what `items` raises after the last
+    item that it gave.
     """
-    coming = iter(items)
-    first = list(islice(coming, workers + 1))  # one at work for each, and one that waits
+    coming = _Coming(items)
+    first = coming.take(workers + 1)  # one at work for each, and one that waits
     if len(first) < 2:
         yield from map(work, first)
-        return
-    spawn = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=spawn, initializer=end_with_parent) as pool:
-        at_work: deque[Future[Made]] = deque(pool.submit(work, item) for item in first)
-        while at_work:
-            made = at_work.popleft().result()
-            at_work.extend(pool.submit(work, item) for item in islice(coming, 1))
-            yield made
+    else:
+        spawn = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(workers, mp_context=spawn, initializer=end_with_parent) as pool:
+            at_work: deque[Future[Made]] = deque(pool.submit(work, item) for item in first)
+            while at_work:
+                made = at_work.popleft().result()
+                at_work.extend(pool.submit(work, item) for item in coming.take(1))
+                yield made
+    if coming.fault:
+        raise coming.fault
+
+
+class _Coming(Generic[Item]):
+    """Items taken a few at a time; what ends them early is kept until those before it have been used."""
+
+    def __init__(self, items: Iterable[Item]) -> None:
+        self._items = iter(items)
+        self.fault: Exception | None = None
+
+    def take(self, count: int) -> list[Item]:
+        taken: list[Item] = []
+        while len(taken) < count and self.fault is None:
+            try:
+                taken.append(next(self._items))
+            except StopIteration:
+                break
+            except Exception as error:  # noqa: BLE001 (raised again in its place)
+                self.fault = error
+        return taken
 
 
 def processors() -> int:

@@ -33,8 +33,9 @@ def copy_rows(model: type[Model], rows: Sequence[Values]) -> list[int]:
     keys = _new_keys(model, len(rows))
     listed: list[sql.Composable] = [sql.Identifier(column) for column in columns]
     table = sql.Identifier(model._meta.db_table)
-    statement = sql.SQL("COPY {} ({}) FROM STDIN").format(table, sql.SQL(", ").join(listed))
+    statement = sql.SQL("COPY {} ({}) FROM STDIN (FORMAT BINARY)").format(table, sql.SQL(", ").join(listed))
     with connection.cursor() as cursor, connection.wrap_database_errors, cursor.copy(statement) as copy:
+        copy.set_types([_type(model, column) for column in columns])
         for key, row in zip(keys, rows, strict=True):
             copy.write_row((key, *(row[name] for name in names), *rest))
     return keys
@@ -51,6 +52,12 @@ def _new_keys(model: type[Model], count: int) -> list[int]:
 
 def _column(model: type[Model], name: str) -> str:
     return str(next(field.column for field in model._meta.concrete_fields if field.attname == name))
+
+
+def _type(model: type[Model], column: str) -> str:
+    """A column's type as the database names it, without a length."""
+    field = next(field for field in model._meta.concrete_fields if field.column == column)
+    return str(field.db_type(connection)).partition("(")[0]
 
 
 def _usual(field: Field[Any, Any]) -> Any:

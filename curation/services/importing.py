@@ -1,8 +1,8 @@
 """Writing requests out of a file into the database, each text once.
 
-rows ─► prompts ─► batch ─► known digests left out ─► COPY ─► report
-                                                          │ at the end
-                                 near duplicates ◄────────┘
+rows ─► batch ─► prompts (in a process of its own) ─► known digests left out ─► COPY ─► report
+                    │ hashes                                                        │ at the end
+                    └──────────────────────► near duplicates ◄──────────────────────┘
 """
 
 from __future__ import annotations
@@ -17,19 +17,24 @@ from typing import BinaryIO
 from django.contrib.auth.models import User
 from django.db import connection, transaction
 
-from curation.import_formats import FileFormat, read_file
-from curation.jsonl import read_rows
+from curation.import_formats import FileFormat, read_raw
+from curation.jsonl import read_lines
+from curation.minhash import band_rows
 from curation.models import Reconstruction, Source, SourcePrompt
-from curation.preparing import Entry, Prepared, PreparedBatch, left_out, prepare
-from curation.rows import PromptLine, Refusal, Row, read_prompt
+from curation.preparing import Prepared, PreparedBatch, Unread, left_out, prepare, size_of
+from curation.rows import PromptLine
 from curation.services.copying import copy_rows
-from curation.services.duplicates import mark_near_duplicates
+from curation.services.duplicates import HashedPrompts, mark_near_duplicates
 from curation.services.options import ImportOptions, NearDuplicates
 from curation.services.reports import ImportReport
 from llm.audit import kind_of, record, record_alike
-from llm.processes import beside
+from llm.processes import beside, processors
+from llm.sql import fetch
 
-BATCH, BATCH_CHARACTERS = 1_000, 4_000_000
+BATCH, BATCH_SIZE = 1_000, 8_000_000
+
+THERE = "SELECT digest FROM curation_sourceprompt WHERE digest = ANY(%(digests)s)"
+"""One parameter for a thousand digests: a queryset's thousand take longer to send than to look up."""
 
 _RECONSTRUCTION = kind_of(Reconstruction())
 
@@ -70,7 +75,7 @@ def import_prompts(
     """
     options = options or ImportOptions(text_field=field_name)
     return import_rows(
-        rows=read_rows(file), target=ImportTarget(source_name, file_name, user), options=options
+        rows=read_lines(file), target=ImportTarget(source_name, file_name, user), options=options
     )
 
 
@@ -84,13 +89,13 @@ def import_path(
     progress: Progress = lambda _: None,
 ) -> ImportReport:
     """The same for a file or a dataset's folder of any format. Raises `ImportFormatError`."""
-    rows = read_file(path, file_format, wanted=options.wanted, split=options.split, report=report_bytes)
+    rows = read_raw(path, file_format, wanted=options.wanted, split=options.split, report=report_bytes)
     return import_rows(rows=rows, target=target, options=options, progress=progress)
 
 
 def import_rows(
     *,
-    rows: Iterable[Row | Refusal],
+    rows: Iterable[Unread],
     target: ImportTarget,
     options: ImportOptions,
     progress: Progress = lambda _: None,
@@ -98,21 +103,22 @@ def import_rows(
     """Imports rows of whatever came from where, then looks for near duplicates as the options say."""
     report = ImportReport()
     source: Source | None = None
-    fields = options.fields
-    entries = (
-        row if isinstance(row, Refusal) else read_prompt(row, fields, with_extra=False) for row in rows
-    )
-    for batch in beside(partial(prepare, policy=options.length_policy), _batches(entries)):
+    wanted = None if options.near_duplicates is NearDuplicates.OFF else band_rows(options.threshold)
+    hashed = HashedPrompts()
+    work = partial(prepare, fields=options.fields, policy=options.length_policy, rows=wanted)
+    for batch in beside(work, _batches(rows), workers=processors()):
         if source is None:
             source, _ = Source.objects.get_or_create(
                 name=target.source_name,
                 defaults={"file_name": target.file_name, "imported_by": target.user},
             )
         with transaction.atomic():
-            _Batch(source, target, options, report).take(batch)
+            stored = _Batch(source, target, options, report).take(batch)
             progress(report.read)
+        if batch.bands is not None:
+            hashed.add(stored, batch.bands)
     if source is not None:
-        _look_for_near_duplicates(source, options, report, target.user)
+        _look_for_near_duplicates(source, options, report, target.user, hashed)
         source.file_name, source.imported_by = target.file_name, target.user
         source.report = report.as_json()
         source.save()
@@ -124,15 +130,14 @@ def _counts(report: ImportReport) -> dict[str, int]:
     return {name: value for name, value in report.as_json().items() if isinstance(value, int)}
 
 
-def _batches(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
-    """As many entries as are stored in one transaction, fewer of them where texts are long."""
-    batch: list[Entry] = []
+def _batches(rows: Iterable[Unread]) -> Iterator[list[Unread]]:
+    """As many rows as are stored in one transaction, fewer of them where they are long."""
+    batch: list[Unread] = []
     size = 0
-    for entry in entries:
-        batch.append(entry)
-        if isinstance(entry, PromptLine):
-            size += len(entry.text) + len(entry.reconstruction or "")
-        if len(batch) >= BATCH or size > BATCH_CHARACTERS:
+    for row in rows:
+        batch.append(row)
+        size += size_of(row)
+        if len(batch) >= BATCH or size > BATCH_SIZE:
             yield batch
             batch, size = [], 0
     if batch:
@@ -140,7 +145,7 @@ def _batches(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
 
 
 def _look_for_near_duplicates(
-    source: Source, options: ImportOptions, report: ImportReport, user: User | None
+    source: Source, options: ImportOptions, report: ImportReport, user: User | None, hashed: HashedPrompts
 ) -> None:
     if options.near_duplicates is NearDuplicates.OFF or not report.added:
         return
@@ -149,6 +154,7 @@ def _look_for_near_duplicates(
         source=source,
         exclude=options.near_duplicates is NearDuplicates.EXCLUDE,
         user=user,
+        hashed=hashed,
     )
     report.near, report.near_lines = found.found, found.lines
 
@@ -171,7 +177,8 @@ class _Batch:
     ) -> None:
         self.source, self.target, self.options, self.report = source, target, options, report
 
-    def take(self, batch: PreparedBatch) -> None:
+    def take(self, batch: PreparedBatch) -> list[int | None]:
+        """Stores what is new; the key of each of the batch's prompts, None for one that was there."""
         self.report.read += batch.read
         for kind, line, reason in batch.left_out:
             (self.report.refuse if kind == "refused" else self.report.duplicate)(line, reason)
@@ -187,12 +194,13 @@ class _Batch:
             else:
                 name = known[digest].source_name if digest in known else self.source.name
                 self.report.duplicate(entry.line, left_out(f"already imported (source {name})", entry))
+        return [keys.get(digest) for digest in batch.prompts]
 
     def _store(self, prompts: Mapping[str, Prepared]) -> dict[str, int]:
         """Stores what is not there; the keys by digest. Imports take turns, batch by batch."""
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(hashtext('import of source prompts'))")
-        there = set(SourcePrompt.objects.filter(digest__in=prompts).values_list("digest", flat=True))
+        there = {digest for (digest,) in fetch(THERE, {"digests": list(prompts)})}
         fresh = [digest for digest in prompts if digest not in there]
         rows = [{"source_id": self.source.pk, **prompts[digest].prompt} for digest in fresh]
         keys = dict(zip(fresh, copy_rows(SourcePrompt, rows), strict=True))

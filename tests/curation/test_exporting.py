@@ -24,7 +24,7 @@ from curation.export_files import BeingWrittenError, export_path, write_export
 from curation.export_services import ExportRequestError, finished_file, start_export
 from curation.exporting import CHECKS, csv_header, csv_lines, json_lines
 from curation.models import CheckVerdict, CorpusPrompt, ExportFile, Reconstruction, Review, SourcePrompt
-from curation.spreadsheet import unescape_cell
+from curation.spreadsheet import escape_cell, unescape_cell
 from llm.access import Role
 from llm.audit import history_of
 from llm.engine.worker import work_on_run
@@ -80,6 +80,14 @@ def test_any_text_comes_back_from_either_format(text: str) -> None:
     record = next(csv.reader(io.StringIO(csv_lines([{"prompt": text}]).decode(), newline="")))
     assert record[0] == "1"
     assert unescape_cell(record[1]) == text
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")), min_size=1))
+def test_a_record_is_written_as_the_standard_writer_would(texts: list[str]) -> None:
+    row = {f"column {at}": text for at, text in enumerate(texts)}
+    expected = io.StringIO(newline="")
+    csv.writer(expected, lineterminator="\r\n").writerow(["1", *map(escape_cell, texts)])
+    assert csv_lines([row]).decode() == expected.getvalue()
 
 
 def test_a_cell_never_begins_as_a_formula() -> None:

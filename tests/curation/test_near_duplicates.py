@@ -10,14 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import pytest
 from django.core.management import CommandError, call_command
 
+from curation.minhash import band_hashes, band_rows, jaccard, shingle_hashes, shingles
 from curation.models import Reconstruction, Source, SourcePrompt
-from curation.near_duplicates import (
-    Entry,
-    band_rows,
-    find_near_duplicates,
-    jaccard,
-    shingles,
-)
+from curation.near_duplicates import Entry, find_near_duplicates
 from curation.services import mark_near_duplicates
 from llm.models import AuditEntry
 from tests.samples import source, source_prompt
@@ -70,7 +65,61 @@ def test_bands_miss_at_most_one_in_a_thousand_at_the_threshold() -> None:
     assert band_rows(0.8) == 5
 
 
+ODD = [
+    "",
+    "?!",
+    "one",
+    "one two",
+    "信",
+    "写一 封 b",
+    "\ud800 broken",
+    "\0",
+    "ß ﬁ Straße ab",
+    "it's “end_of_line” 3.5",
+]
+
+
+def test_a_shingle_has_one_hash_wherever_it_stands() -> None:
+    texts = [" ".join(words(60, seed)) for seed in range(40)] + [
+        "写一封信给校长。" * 4,
+        *ODD,
+        "last of all of them",
+    ]
+    together, counts = shingle_hashes(texts)
+    at = 0
+    for text, count in zip(texts, counts, strict=True):
+        alone, _ = shingle_hashes([text])
+        assert alone.tolist() == together[at : at + count].tolist()
+        assert len(set(alone.tolist())) == len(shingles(text))
+        at += count
+    assert at == len(together)
+
+
+def test_texts_with_equal_shingles_have_equal_hashes() -> None:
+    one, other = shingle_hashes(["Write a “Letter”,\n now…"])[0], shingle_hashes(["write a letter now"])[0]
+    assert one.tolist() == other.tolist()
+    assert not set(one.tolist()) & set(shingle_hashes(["now write letter a"])[0].tolist())
+
+
+def test_hashes_do_not_depend_on_the_batch() -> None:
+    texts = [" ".join(words(4_000, seed)) for seed in range(30)]  # more than one block
+    together = band_hashes(texts, 5)
+    assert together.shape == (30, 25)
+    assert all((band_hashes([text], 5)[0] == row).all() for text, row in zip(texts, together, strict=True))
+    assert band_hashes([], 5).shape == (0, 25)
+
+
 # Finding
+
+
+def test_hashes_that_are_known_lead_to_the_same_pairs() -> None:
+    texts = [" ".join(words(80, seed // 2)) + f" {seed}" for seed in range(40)]
+    hashes = band_hashes(texts, band_rows(0.8))
+    entries = [Entry(at, hashes[at] if at % 3 else text) for at, text in enumerate(texts)]
+    found = find_near_duplicates(entries, lambda ids: {at: texts[at] for at in ids}, threshold=0.8)
+    assert (
+        {pair.later: pair.earlier for pair in found} == find(texts) == {at + 1: at for at in range(0, 40, 2)}
+    )
 
 
 def test_every_pair_above_the_threshold_is_found_and_no_other() -> None:

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,10 @@ def tenfold(number: int) -> int:
     return 10 * number
 
 
+def double(number: int) -> int:
+    return 2 * number
+
+
 def test_order_is_kept_and_another_process_does_the_work() -> None:
     assert list(beside(tenfold, [5, 1, 4, 0, 2])) == [50, 10, 40, 0, 20]
     processes = set(beside(where, range(5)))
@@ -59,6 +64,18 @@ def test_an_error_comes_in_the_place_of_its_item() -> None:
     made = beside(tenfold, [1, 2, 3, 4])
     assert [next(made), next(made)] == [10, 20]
     with pytest.raises(ValueError, match="three"):
+        next(made)
+
+
+@pytest.mark.parametrize("count", [0, 1, 5])
+def test_what_came_before_a_fault_of_the_items_is_used(count: int) -> None:
+    def items() -> Iterator[int]:
+        yield from range(count)
+        raise OSError("damaged")
+
+    made = beside(double, items(), workers=2)
+    assert [next(made) for _ in range(count)] == [2 * number for number in range(count)]
+    with pytest.raises(OSError, match="damaged"):
         next(made)
 
 

@@ -16,6 +16,7 @@ from llm.models import Run
 
 
 class Command(StageCommand):
+    requires_system_checks = ()  # they import every page, and this command shows none
     help = (
         "Exports reviews, reconstructions, source prompts or corpus prompts as a file that the web "
         "application offers."

@@ -14,6 +14,7 @@ from curation.services import import_screening_samples
 
 
 class Command(BaseCommand):
+    requires_system_checks = ()  # they import every page, and this command shows none
     help = (
         "Imports a benchmark's samples (JSON lines), which reconstructions must not overlap with. The "
         "official files of WritingBench and HelloBench need no further word."

@@ -24,6 +24,7 @@ console = Console()
 
 
 class Command(BaseCommand):
+    requires_system_checks = ()  # they import every page, and this command shows none
     help = (
         "Imports writing requests from JSON lines, CSV, Parquet or a saved dataset's folder; importing "
         "a file again adds only what is new."
