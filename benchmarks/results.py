@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import subprocess
+import timeit
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,12 @@ def keep(name: str, figures: dict[str, Any]) -> None:
     print(json.dumps(record, indent=2))
 
 
+def loop_us() -> int:
+    """How fast the machine is just now: microseconds that a thousand calls of `str` take. A shared machine
+    may be twice as fast a minute later."""
+    return round(1e6 * min(timeit.repeat("for number in range(1000): str(number)", number=20, repeat=5)) / 20)
+
+
 def _circumstances() -> dict[str, Any]:
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
@@ -33,5 +40,6 @@ def _circumstances() -> dict[str, Any]:
             "cores": os.cpu_count(),
             "python": platform.python_version(),
             "system": platform.system(),
+            "loop_us": loop_us(),
         },
     }
