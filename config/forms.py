@@ -6,14 +6,16 @@ from typing import Any
 
 from django import forms
 
+from config.mining_form import MiningForm
 from config.pipeline import STAGES
 from curation.models import Source
 from curation.services import LARGEST_SEED, MOST_PER_SOURCE
 from llm.models import Endpoint
 
 
-class StartForm(forms.Form):
-    """Which stage, on which endpoint, how many at most, and what a stage that plans is to plan.
+class StartForm(MiningForm):
+    """Which stage, on which endpoint, how many at most, what a stage that plans is to plan, and how one that
+    mines is to mine.
 
     Asked for a preview (`preview` among its data) it needs the plan only.
     """

@@ -14,13 +14,16 @@ from django.contrib.auth.models import User
 from curation.models import Source
 from curation.services import start_filtering, start_reconstruction
 from llm.models import Endpoint, Run
+from rubrics.construction import PAPER_BOUNDS, AcceptanceBounds
+from rubrics.models import Rubric
 from rubrics.services import start_mining
 from training.services import start_assessing, start_selecting, start_writing
 
 
 @dataclass(frozen=True)
 class Stage:
-    """`plans` says that it is told how many to plan for each source prompt, and of which source."""
+    """`plans` says that it is told how many to plan for each source prompt, and of which source; `mines`,
+    by which method it makes rubrics and within which bounds."""
 
     name: str
     label: str
@@ -28,6 +31,7 @@ class Stage:
     start: Callable[..., Run]
     needs_endpoint: bool = True
     plans: bool = False
+    mines: bool = False
 
 
 STAGES: dict[str, Stage] = {
@@ -50,8 +54,9 @@ STAGES: dict[str, Stage] = {
         Stage(
             "mine",
             "Mine rubrics",
-            "Mines a rubric for every accepted prompt without one (IRG).",
+            "Makes a rubric by one method for every accepted prompt that has none of it by the endpoint.",
             start_mining,
+            mines=True,
         ),
         Stage(
             "write",
@@ -80,8 +85,11 @@ def start_stage(
     per_source: int = 1,
     seed: int = 0,
     source: Source | None = None,
+    method: str = Rubric.Method.IRG,
+    bounds: AcceptanceBounds = PAPER_BOUNDS,
 ) -> Run:
-    """Queues everything that waits for a stage; `per_source`, `seed` and `source` are for one that plans.
+    """Queues everything that waits for a stage; `per_source`, `seed` and `source` are for one that plans,
+    `method` and `bounds` for one that mines.
 
     Raises ValueError when a needed endpoint is missing.
     """
@@ -89,6 +97,8 @@ def start_stage(
     given: dict[str, Any] = {"limit": limit, "user": user}
     if chosen.plans:
         given |= {"per_source": per_source, "seed": seed, "source": source}
+    if chosen.mines:
+        given |= {"method": method, "bounds": bounds}
     if chosen.needs_endpoint:
         if endpoint is None:
             raise ValueError(f"{chosen.label} needs an endpoint")

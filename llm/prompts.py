@@ -1,8 +1,9 @@
 """Prompt templates: versioned files beside the code of the app that uses them.
 
-A template is a file `NAME.vN.txt` in an app's `prompts/` folder. Text comes in at `{{slot}}`. Between two
-markers `{{fence:slot}}` a slot's text is data: the marker becomes a line that does not occur in the text,
-so that nothing in the text can end the data and pose as an instruction, and the text itself stays whole.
+A template is a file `NAME.vN.txt` in an app's `prompts/` folder; `NAME.vN.zh.txt` beside it is its Chinese
+version. Text comes in at `{{slot}}`. Between two markers `{{fence:slot}}` a slot's text is data: the marker
+becomes a line that does not occur in the text, so that nothing in the text can end the data and pose as an
+instruction, and the text itself stays whole.
 """
 
 from __future__ import annotations
@@ -44,8 +45,21 @@ def fence(slot: str, text: str) -> str:
     return marker
 
 
+def template_language(language: str) -> str:
+    """The language of the template for a request in `language` (a code such as en, zh, zh-Hant): zh or en.
+
+    >>> template_language("zh-Hant"), template_language("de")
+    ('zh', 'en')
+    """
+    return "zh" if re.split("[-_]", language.lower())[0] == "zh" else "en"
+
+
 @lru_cache
-def load_template(app: str, name: str, version: int) -> PromptTemplate:
-    """Reads `APP/prompts/NAME.vVERSION.txt`."""
-    file = resources.files(app) / "prompts" / f"{name}.v{version}.txt"
-    return PromptTemplate(f"{name}@{version}", file.read_text(encoding="utf-8").strip())
+def load_template(app: str, name: str, version: int, *, language: str = "en") -> PromptTemplate:
+    """Reads `APP/prompts/NAME.vVERSION.txt`, or its Chinese version for a request in Chinese.
+
+    The identity is `NAME@VERSION`, and `NAME.zh@VERSION` for the Chinese version.
+    """
+    suffix = "" if template_language(language) == "en" else ".zh"
+    file = resources.files(app) / "prompts" / f"{name}.v{version}{suffix}.txt"
+    return PromptTemplate(f"{name}{suffix}@{version}", file.read_text(encoding="utf-8").strip())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rubrics.parsing import NAME_WORDS, FieldLabels, is_fence, split_lines
@@ -97,6 +97,41 @@ def parse_assessment(text: str, *, maxima: Mapping[str, int] | None = None) -> l
         comment = "\n".join(block.comment or []).strip()
         items.append(ItemScore(block.name, int(score[1]), stated, comment))
     return items
+
+
+def departures(items: Sequence[ItemScore], maxima: Mapping[str, int]) -> list[str]:
+    """In what a reading departs from its rubric, as sentences for people; nothing when it is whole.
+
+    It is whole when it scores each dimension of the rubric, under its own name and out of its own maximum,
+    and nothing else. The same dimension twice with the same score is no departure. (Policy `checked`, ours.)
+
+    >>> departures([ItemScore("Plot", 9, 10, ""), ItemScore("Tone", 3, 5, "")], {"Plot": 10, "Pace": 8})
+    ['the rubric has no dimension "Tone"', '"Pace" is not scored']
+    """
+    known = {name_key(name): maximum for name, maximum in maxima.items()}
+    first: dict[str, ItemScore] = {}
+    found = []
+    for item in items:
+        maximum = known.get(name_key(item.name))
+        earlier = first.setdefault(name_key(item.name), item)
+        if maximum is None:
+            found.append(f'the rubric has no dimension "{item.name}"')
+        elif earlier.score != item.score:
+            found.append(f'"{item.name}" is scored twice, {earlier.score} and {item.score}')
+        elif item.maximum != maximum:
+            found.append(f'"{item.name}" is scored out of {item.maximum}, its maximum is {maximum}')
+        elif not item.valid:
+            found.append(f'"{item.name}" has the score {item.score} of {maximum}')
+    found += [f'"{name}" is not scored' for name in maxima if name_key(name) not in first]
+    return found
+
+
+def first_of_each(items: Iterable[ItemScore]) -> list[ItemScore]:
+    """The items without those whose dimension came before."""
+    first: dict[str, ItemScore] = {}
+    for item in items:
+        first.setdefault(name_key(item.name), item)
+    return list(first.values())
 
 
 @dataclass(slots=True)

@@ -14,24 +14,17 @@ from llm.asking import ask
 from llm.forms import WIDE, bounded_line
 from llm.prompts import load_template
 from llm.types import Chat, ChatRequest, SamplingParams, Structure, UnusableReplyError
-from rubrics.parsing import (
-    Dimension,
-    ScoreInterval,
-    parse_dimensions,
-    parse_intervals,
-    render_dimensions,
+from rubrics.construction import (
+    PAPER_BOUNDS,
+    AcceptanceBounds,
+    MiningFailedError,
+    MiningOutcome,
+    MiningTrace,
+    Specification,
+    assemble_rubric,
 )
+from rubrics.parsing import Dimension, parse_dimensions, parse_intervals, render_dimensions
 from rubrics.recording import RecordingChat
-from rubrics.rubric import MIN_DIMENSIONS, MIN_LEVELS, Rubric, RubricDimension, numbered_levels
-
-MIN_DISCOVERED = 2
-"""Dimensions that a discovery reply must hold; the prompt asks for 15 to 20 (paper A.2, A.4)."""
-
-MIN_CONSOLIDATED = 4
-"""Dimensions that a consolidation reply must hold; the prompt asks for 5 to 8 (paper A.2, A.4)."""
-
-MAX_CONSOLIDATED = 8
-"""Dimensions kept of a consolidation reply, the first ones (paper A.4)."""
 
 _INITIALS = (
     ("A-Ea-e", "一-巿"),
@@ -59,48 +52,44 @@ Reading = TypeVar("Reading")
 
 
 @dataclass(frozen=True, slots=True)
-class Specification:
-    """What the scoring call of one dimension gave: its intervals, or why there are none."""
+class _Conversation:
+    """Whom to ask, how, in which language, and what to take."""
 
-    dimension: Dimension
-    intervals: tuple[ScoreInterval, ...]
-    failure: str
-    completion_keys: tuple[str, ...]
+    request_text: str
+    chat: Chat
+    sampling: SamplingParams
+    language: str
+    bounds: AcceptanceBounds
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MiningTrace:
-    """The sets between request and rubric, as far as mining came, and the replies that they were read from.
-
-    `completion_keys` names every stored reply, unusable ones too: discovery, consolidation, then one
-    dimension's scoring after the other.
-    """
-
-    discovered: tuple[Dimension, ...] = ()
-    consolidated: tuple[Dimension, ...] = ()
-    specifications: tuple[Specification, ...] = ()
-    completion_keys: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class MiningOutcome:
-    """A rubric and the trace that led to it."""
-
-    rubric: Rubric
-    trace: MiningTrace
+    async def ask(
+        self,
+        template_name: str,
+        structure: Structure,
+        read: Callable[[str], list[Reading]],
+        *,
+        chat: Chat | None = None,
+        **slots: str,
+    ) -> tuple[Reading, ...]:
+        template = load_template("rubrics", template_name, 1, language=self.language)
+        question = ChatRequest(
+            messages=template.render(query=self.request_text, **slots),
+            template=template.identity,
+            sampling=self.sampling,
+            structure=structure,
+        )
+        found, _ = await ask(chat or self.chat, question, read)
+        return tuple(found)
 
 
-class MiningFailedError(UnusableReplyError):
-    """No rubric came of a request; `trace` holds what did."""
-
-    def __init__(self, reason: str, trace: MiningTrace) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.trace = trace
-
-
-async def mine_rubric(request_text: str, chat: Chat, sampling: SamplingParams) -> MiningOutcome:
-    """Mines the rubric of a writing request.
+async def mine_rubric(
+    request_text: str,
+    chat: Chat,
+    sampling: SamplingParams,
+    *,
+    language: str = "en",
+    bounds: AcceptanceBounds = PAPER_BOUNDS,
+) -> MiningOutcome:
+    """Mines the rubric of a writing request; `language` chooses the templates.
 
         request ─► discovery ─► consolidation ─► one scoring call per dimension ─► rubric
                    ≥ 2 of 15-20  ≥ 4 of 5-8       ≥ 4 intervals of 5-8              ≥ 3 dimensions
@@ -111,14 +100,15 @@ async def mine_rubric(request_text: str, chat: Chat, sampling: SamplingParams) -
     scoring calls in flight have ended and been stored.
     """
     recording = RecordingChat(chat)
+    talk = _Conversation(request_text, recording, sampling, language, bounds)
     discovered: tuple[Dimension, ...] = ()
     try:
-        discovered = await _discover(request_text, recording, sampling)
-        consolidated = await _consolidate(request_text, discovered, recording, sampling)
+        discovered = await _discover(talk)
+        consolidated = await _consolidate(talk, discovered)
     except UnusableReplyError as error:
         trace = MiningTrace(discovered=discovered, completion_keys=recording.keys)
         raise MiningFailedError(str(error), trace) from error
-    specifications = await _specify_all(request_text, consolidated, chat, sampling)
+    specifications = await _specify_all(talk, consolidated, chat)
     trace = MiningTrace(
         discovered=discovered,
         consolidated=consolidated,
@@ -126,66 +116,28 @@ async def mine_rubric(request_text: str, chat: Chat, sampling: SamplingParams) -
         completion_keys=recording.keys
         + tuple(key for spec in specifications for key in spec.completion_keys),
     )
-    return MiningOutcome(assemble_rubric(trace), trace)
+    return MiningOutcome(assemble_rubric(trace, bounds), trace)
 
 
-def assemble_rubric(trace: MiningTrace) -> Rubric:
-    """The scored dimensions in consolidation order, their intervals labelled anew as 1-2, 3-4, … (A.4).
+async def _discover(talk: _Conversation) -> tuple[Dimension, ...]:
+    read = _at_least(talk.bounds.min_discovered, "dimensions", parse_dimensions)
+    return await talk.ask("irg-discovery", DISCOVERY_STRUCTURE, read)
 
-    Raises MiningFailedError when fewer than MIN_DIMENSIONS are scored.
-    """
-    scored = [spec for spec in trace.specifications if spec.intervals]
-    if len(scored) < MIN_DIMENSIONS:
-        dropped = "; ".join(
-            f"{spec.dimension.name}: {spec.failure}" for spec in trace.specifications if not spec.intervals
-        )
-        reason = f"{len(scored)} scored dimensions, at least {MIN_DIMENSIONS} are needed ({dropped})"
-        raise MiningFailedError(reason, trace)
-    return Rubric(
-        tuple(
-            RubricDimension(
-                spec.dimension.name,
-                spec.dimension.reason,
-                numbered_levels(interval.description for interval in spec.intervals),
-            )
-            for spec in scored
-        )
+
+async def _consolidate(talk: _Conversation, discovered: Sequence[Dimension]) -> tuple[Dimension, ...]:
+    read = _at_least(talk.bounds.min_consolidated, "dimensions", parse_dimensions)
+    kept = await talk.ask(
+        "irg-consolidation", CONSOLIDATION_STRUCTURE, read, metrics_block=render_dimensions(discovered)
     )
-
-
-async def _discover(request_text: str, chat: Chat, sampling: SamplingParams) -> tuple[Dimension, ...]:
-    template = load_template("rubrics", "irg-discovery", 1)
-    question = ChatRequest(
-        messages=template.render(query=request_text),
-        template=template.identity,
-        sampling=sampling,
-        structure=DISCOVERY_STRUCTURE,
-    )
-    found, _ = await ask(chat, question, _at_least(MIN_DISCOVERED, "dimensions", parse_dimensions))
-    return tuple(found)
-
-
-async def _consolidate(
-    request_text: str, discovered: Sequence[Dimension], chat: Chat, sampling: SamplingParams
-) -> tuple[Dimension, ...]:
-    template = load_template("rubrics", "irg-consolidation", 1)
-    question = ChatRequest(
-        messages=template.render(query=request_text, metrics_block=render_dimensions(discovered)),
-        template=template.identity,
-        sampling=sampling,
-        structure=CONSOLIDATION_STRUCTURE,
-    )
-    kept, _ = await ask(chat, question, _at_least(MIN_CONSOLIDATED, "dimensions", parse_dimensions))
-    return tuple(kept[:MAX_CONSOLIDATED])
+    return kept[: talk.bounds.max_consolidated]
 
 
 async def _specify_all(
-    request_text: str, dimensions: Sequence[Dimension], chat: Chat, sampling: SamplingParams
+    talk: _Conversation, dimensions: Sequence[Dimension], chat: Chat
 ) -> tuple[Specification, ...]:
     """All scoring calls side by side. One that fails lets the others end, so that none is paid for twice."""
     outcomes = await asyncio.gather(
-        *(_specify(request_text, dimension, chat, sampling) for dimension in dimensions),
-        return_exceptions=True,
+        *(_specify(talk, dimension, RecordingChat(chat)) for dimension in dimensions), return_exceptions=True
     )
     specifications = []
     for outcome in outcomes:
@@ -195,24 +147,20 @@ async def _specify_all(
     return tuple(specifications)
 
 
-async def _specify(
-    request_text: str, dimension: Dimension, chat: Chat, sampling: SamplingParams
-) -> Specification:
-    template = load_template("rubrics", "irg-scoring", 1)
-    question = ChatRequest(
-        messages=template.render(
-            query=request_text, name=dimension.name, criteria_description=dimension.reason
-        ),
-        template=template.identity,
-        sampling=sampling,
-        structure=SCORING_STRUCTURE,
-    )
-    recording = RecordingChat(chat)
+async def _specify(talk: _Conversation, dimension: Dimension, recording: RecordingChat) -> Specification:
+    read = _at_least(talk.bounds.min_intervals, "intervals", parse_intervals)
     try:
-        intervals, _ = await ask(recording, question, _at_least(MIN_LEVELS, "intervals", parse_intervals))
+        intervals = await talk.ask(
+            "irg-scoring",
+            SCORING_STRUCTURE,
+            read,
+            chat=recording,
+            name=dimension.name,
+            criteria_description=dimension.reason,
+        )
     except UnusableReplyError as error:
         return Specification(dimension, (), str(error), recording.keys)
-    return Specification(dimension, tuple(intervals), "", recording.keys)
+    return Specification(dimension, intervals, "", recording.keys)
 
 
 def _at_least(

@@ -42,20 +42,29 @@ _REASON_WORDS = r"reason|rationale|理由|原因"
 _REASON_INSIDE = re.compile(rf"(?:{_REASON_WORDS})\s*+[*_`]*+\s*+[:：]", re.IGNORECASE)
 
 _DECORATION = (
-    r"(?:\s|\ufeff|>|#{1,6}(?=\s)|[-+*](?=\s)|[•●▪◦‣·]|[①-⑳]"
-    r"|[0-9]{1,3}(?:[.．](?![0-9])|[)）、])|[(（][0-9]{1,3}[)）])*+"
+    r"(?:\s|[\ufeff\u200b-\u200d\u2060]|>|#{1,6}(?=\s)|[-+*–—](?=\s)|[•●○▪■□◆◇◦‣·➤▶★☆✓✔✅]\ufe0f?|[①-⑳]"
+    r"|[0-9０-９]{1,3}(?:[.．](?![0-9０-９])|[)）、])|[(（][0-9０-９]{1,3}[)）]"
+    r"|[一二三四五六七八九十]{1,3}、|[(（][一二三四五六七八九十]{1,3}[)）])*+"
 )
 _MARK = r"(?P<mark>\*{1,3}|_{1,2}|`)?"
 _CLOSED = r"(?P<closed>(?P=mark))?"
 _NUMBER = r"[0-9０-９]{1,3}"
 _TO = r"\s*+(?:[-‐‑‒–—―−－~～〜]|to|至|到)\s*+"
-_SCORE_WORD = r"(?:(?:scores?|levels?|points?|分数|得分|评分)\s*+[:：]?\s*+)?"
+_SCORE_WORD = (
+    r"(?:(?:scores?|levels?|points?|bands?|tiers?|分数段?|得分|评分|等级|区间|第[一二三四五六七八九十]{1,2}[档级])"
+    r"\s*+(?:[0-9]{1,2}\s*+(?=[(（\[【]))?[:：]?\s*+)?"
+)
 _INTERVAL = re.compile(
     rf"{_DECORATION}{_MARK}{_DECORATION}{_SCORE_WORD}(?P<open>[\[【(（])?\s*+"
     rf"(?P<low>{_NUMBER}){_TO}(?P<high>{_NUMBER})\s*+(?:分|points?|pts)?\s*+(?P<shut>[\]】)）])?\s*+分?\s*+"
     rf"(?P<note>[(（][^()（）]*[)）])?\s*+{_CLOSED}\s*+(?P<colon>[:：])?(?P<value>.*)",
     re.IGNORECASE,
 )
+_PAIR = re.compile(
+    rf"{_DECORATION}{_MARK}[\[【]\s*+(?P<low>{_NUMBER})\s*+[,，]\s*+(?P<high>{_NUMBER})\s*+[\]】]\s*+分?"
+    rf"(?P<note>)(?P<open>)(?P<shut>)\s*+{_CLOSED}\s*+(?P<colon>[:：])(?P<value>.*)"
+)
+"""`[1, 2]: …`, which without its colon would be a list in a text."""
 _SINGLE_SCORE = re.compile(
     rf"{_DECORATION}{_MARK}{_SCORE_WORD}{_NUMBER}\s*+(?:分|points?|pts)?\s*+{_CLOSED}\s*+[:：]", re.IGNORECASE
 )
@@ -69,6 +78,7 @@ _BOLD_LINE = re.compile(r"\s*+(\*\*|__)[^*_]+\1\s*+")
 _TABLE_ROW = re.compile(r"\s*+\|.*\|")
 _PLACEHOLDER = re.compile(r"<[^<>]*>")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_CANNOT_BE_STORED = "a character that cannot be stored (NUL or a lone surrogate)"
 
 FieldMatch = tuple[str, str]
 """A field and the text that follows its label on the line."""
@@ -85,8 +95,9 @@ class FieldLabels:
         self._fields = tuple(words)
         labels = "|".join(f"(?P<{field}>{expression})" for field, expression in words.items())
         self._pattern = re.compile(
-            rf"{_DECORATION}{_MARK}{_DECORATION}(?:{labels})\s*+(?:[0-9]{{1,3}}|[一二三四五六七八九十]{{1,3}})?"
-            rf"\s*+{_CLOSED}\s*+[:：](?P<value>.*)",
+            rf"{_DECORATION}{_MARK}{_DECORATION}(?P<box>[【\[])?(?:{labels})"
+            rf"\s*+(?:[0-9]{{1,3}}|[一二三四五六七八九十]{{1,3}})?\s*+(?(box)[】\]]\s*+){_CLOSED}"
+            rf"\s*+(?(box)[:：]?|[:：])(?P<value>.*)",
             re.IGNORECASE,
         )
 
@@ -157,6 +168,28 @@ def parse_intervals(text: str) -> list[ScoreInterval]:
     return intervals
 
 
+def interval_label(label: str) -> tuple[int, int, str] | None:
+    """An interval's two scores and the note in brackets beside them, if the label is one and nothing else.
+
+    >>> interval_label("1–2 分（较差）"), interval_label("weight")
+    ((1, 2, '（较差）'), None)
+    """
+    match = _INTERVAL.fullmatch(label)
+    if match is None or match["value"].strip():
+        return None
+    return int(match["low"]), int(match["high"]), match["note"] or ""
+
+
+def check_text(text: str, line: int, what: str) -> None:
+    """Refuses a text that says nothing, one that copies the prompt's form, and one that cannot be stored."""
+    if _UNSTORABLE.search(text):
+        _fail(line, _CANNOT_BE_STORED)
+    if not any(character.isalnum() for character in text):
+        _fail(line, f"{what} is empty")
+    if _PLACEHOLDER.fullmatch(text.strip()):
+        _fail(line, f"{what} is a placeholder of the prompt")
+
+
 def render_dimensions(dimensions: Iterable[Dimension]) -> str:
     """The records that `parse_dimensions` reads, for the next prompt."""
     return "\n\n".join(f"name: {dimension.name}\nreason: {dimension.reason}" for dimension in dimensions)
@@ -180,10 +213,7 @@ class _Field:
 
     def text(self, what: str) -> str:
         text = "\n".join(self.lines).strip()
-        if not any(character.isalnum() for character in text):
-            _fail(self.line, f"{what} is empty")
-        if _PLACEHOLDER.fullmatch(text):
-            _fail(self.line, f"{what} is a placeholder of the prompt")
+        check_text(text, self.line, what)
         return text
 
 
@@ -193,7 +223,7 @@ def _read_fields(text: str, match: Callable[[str, int], FieldMatch | None]) -> l
     after_blank = in_fence = False
     for number, line in enumerate(split_lines(text), 1):
         if _UNSTORABLE.search(line):
-            _fail(number, "a character that cannot be stored (NUL or a lone surrogate)")
+            _fail(number, _CANNOT_BE_STORED)
         if _TABLE_ROW.match(line):
             _fail(number, "a table, where labelled lines were asked for")
         if is_fence(line):
@@ -221,7 +251,7 @@ def _is_divider(line: str, after_blank: bool) -> bool:
 
 
 def _match_interval(line: str, number: int) -> FieldMatch | None:
-    match = _INTERVAL.fullmatch(line)
+    match = _INTERVAL.fullmatch(line) or _PAIR.fullmatch(line)
     if match is None:
         if _SINGLE_SCORE.match(line):
             _fail(number, "a single score, where an interval of two was asked for")

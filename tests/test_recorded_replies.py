@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,9 +16,10 @@ from curation.languages import detect_language
 from curation.reconstruction import Strategy, reconstruct
 from curation.repetition import degenerate_repetition
 from llm.text import answer_text
-from llm.types import ChatRequest, Completion, SamplingParams
+from llm.types import ChatRequest, Completion, SamplingParams, UnusableReplyError
 from rubrics.irg import mine_rubric
 from rubrics.judging import assess_response
+from tests.replies.record import Question, read_reply, recorded
 from training.selection import CANDIDATES_PER_PROMPT
 from training.writing import candidate_request
 
@@ -38,6 +40,9 @@ EXAMPLES = {
         .split("\n")[:-1],
     )
 }
+
+
+REAL = recorded()
 
 
 class RecordedChat:
@@ -94,3 +99,36 @@ async def test_a_request_goes_all_the_way(example: str, strategy: Strategy, lang
             sum(int(score) for score, _ in pairs) / sum(int(maximum) for _, maximum in pairs)
         )
         assert all(item.comment for item in assessed.items)
+
+
+@pytest.mark.parametrize("row", REAL, ids=lambda row: f"{row['request']}-{row['stage']}-{row['model']}")
+def test_a_reply_to_a_real_request_is_read_exactly(row: dict[str, Any]) -> None:
+    """The prompt is rendered today as it was answered, and the reply gives what it gave when it was looked
+    at; one in the plain form also gives what the plainest reading gives."""
+    question = Question(row["request"], row["language"], row["stage"], row["slots"])
+    assert (question.template.identity, question.digest) == (row["template"], row["prompt_sha256"])
+    if row["failure"]:
+        with pytest.raises(UnusableReplyError, match=re.escape(row["failure"])):
+            read_reply(row["stage"], row["reply"])
+        return
+    assert read_reply(row["stage"], row["reply"]) == row["expected"]
+    plain = plainest_reading(row["stage"], row["reply"])
+    assert plain in (None, row["expected"])
+
+
+def plainest_reading(stage: str, reply: str) -> Any:
+    """What stands in a reply that keeps to the form to the letter; None for any other."""
+    if stage in ("drg", "rubricgen"):
+        return json.loads(reply) if reply.startswith("[") else None
+    lines = [line for line in reply.split("\n") if line]
+    if stage == "scoring":
+        found = [re.fullmatch(r"(\d+)-(\d+): (.*\S)", line) for line in lines]
+        if None in found:
+            return None
+        return [{"low": int(m[1]), "high": int(m[2]), "description": m[3]} for m in found if m]
+    pairs = re.fullmatch(r"(name: .*\S\nreason: .*\S\n?)+", "\n".join(lines))
+    names = re.findall(r"^name: (.*)$", reply, re.MULTILINE)
+    reasons = re.findall(r"^reason: (.*)$", reply, re.MULTILINE)
+    if not pairs or len(set(names)) < len(names):
+        return None
+    return [{"name": name, "reason": reason} for name, reason in zip(names, reasons, strict=True)]

@@ -44,7 +44,7 @@ def split_prompts(
     if len(set(ids)) != len(ids):
         raise ValueError("a prompt is given twice")
     wanted = (len(ids) * sft_share + Fraction(1, 2)).__floor__()
-    chosen = set(sorted(ids, key=lambda one: _place(seed, one))[:wanted])
+    chosen = set(sorted(ids, key=lambda one: place(seed, one))[:wanted])
     return Split(
         sft=tuple(one for one in ids if one in chosen), rl=tuple(one for one in ids if one not in chosen)
     )
@@ -69,9 +69,15 @@ def rl_row(prompt_id: int | str, request: str, rubric: Rubric) -> dict[str, Any]
     }
 
 
-def rubricgen_row(prompt_id: int | str, request: str, rubric: Rubric) -> dict[str, Any]:
-    """The request inside the generator's instruction, the serialized rubric as its answer (B.1, G.3)."""
-    instruction = load_template("rubrics", "rubricgen", 1).render(query=request)[0].content
+def rubricgen_row(
+    prompt_id: int | str, request: str, rubric: Rubric, *, language: str = "en"
+) -> dict[str, Any]:
+    """The request inside the generator's instruction, the serialized rubric as its answer (B.1, G.3).
+
+    The instruction is the one that the generator will read for a request in `language`.
+    """
+    template = load_template("rubrics", "rubricgen", 1, language=language)
+    instruction = template.render(query=request)[0].content
     return {
         "id": prompt_id,
         "messages": [_turn("user", instruction), _label(rubric.serialize())],
@@ -105,5 +111,6 @@ def _label(content: str) -> dict[str, str]:
     return _turn("assistant", content)
 
 
-def _place(seed: int, prompt_id: int | str) -> bytes:
+def place(seed: int, prompt_id: int | str) -> bytes:
+    """Where something stands in an order that a seed shuffles and that no other thing moves."""
     return hashlib.sha256(f"{seed}:{prompt_id}".encode()).digest()

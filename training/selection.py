@@ -11,7 +11,8 @@ CANDIDATES_PER_PROMPT = 5
 
 @dataclass(frozen=True, slots=True)
 class ScoredCandidate:
-    """What selection looks at. `value` is the reward in [0, 1], None while there is no assessment;
+    """What selection looks at. `value` is the reward in [0, 1], None while there is none; `readings` is how
+    many readings of the selecting judge it is the mean of, and `failed` says that it has read and given none.
     `fallback` says that the value is B.5's stand-in; `cut` that the text ends at the token limit.
 
     Raises ValueError for a value outside [0, 1], NaN included.
@@ -22,6 +23,8 @@ class ScoredCandidate:
     fallback: bool = False
     cut: bool = False
     empty: bool = False
+    readings: int = 1
+    failed: bool = False
 
     def __post_init__(self) -> None:
         if self.value is not None and not 0.0 <= self.value <= 1.0:
@@ -41,7 +44,8 @@ def select_demonstration(candidates: Sequence[ScoredCandidate]) -> Selection:
 
     Cut, empty and unassessed candidates are not eligible. A fallback value takes part with its 0.4 as
     long as some eligible candidate was really assessed; when none was, there is nothing to choose by.
-    Ties go to the really assessed candidate, then to the lowest index. (Eligibility and ties are ours.)
+    Ties go to the really assessed candidate, then to the lowest index. (Eligibility and ties are ours, as is
+    the mean over several readings of one judge.)
     """
     if not candidates:
         return Selection(None, "There are no candidates.")
@@ -53,7 +57,10 @@ def select_demonstration(candidates: Sequence[ScoredCandidate]) -> Selection:
     if not any(assessed for _, assessed, _ in eligible):
         return Selection(None, f"No candidate can be chosen: {_why_not(candidates)}.")
     value, assessed, place = max(eligible)
+    readings = next(candidate.readings for candidate in candidates if candidate.index == -place)
     stand_in = "" if assessed else ", which is the fallback for an unreadable assessment"
+    if assessed and readings > 1:
+        stand_in = f", the mean of {readings} readings"
     tied = sum(other[0] == value for other in eligible) - 1
     ties = f", tied with {tied} more" if tied else ""
     return Selection(
@@ -71,6 +78,8 @@ def _why_not(candidates: Sequence[ScoredCandidate]) -> str:
             why = "empty"
         elif candidate.cut:
             why = "cut at the token limit"
+        elif candidate.failed:
+            why = "read by the judge without a usable reply"
         elif candidate.value is None:
             why = "without an assessment"
         else:

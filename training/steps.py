@@ -1,11 +1,15 @@
-"""The steps for the engine from a rubric to a demonstration: write, assess, select."""
+"""The steps for the engine that write candidates, select demonstrations, and export corpora.
+
+`training.assessing` and `training.bias_checks` have those that ask a judge.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
+import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from django.db import connection
@@ -16,11 +20,11 @@ from llm.asking import ask
 from llm.engine.steps import Step, register
 from llm.text import count_characters
 from llm.types import Chat, Completion, ModelError, RefusedError, SamplingParams, UnusableReplyError
-from rubrics.judging import AssessmentOutcome, assess_response
-from rubrics.models import Assessment
 from rubrics.models import Rubric as RubricRow
 from rubrics.rubric import Rubric
+from training.choosing import keep_selection
 from training.models import Candidate, CorpusSnapshot
+from training.readings import scored, with_readings
 from training.selection import CANDIDATES_PER_PROMPT, ScoredCandidate, Selection, select_demonstration
 from training.snapshots import write_snapshot
 from training.writing import candidate_request
@@ -29,9 +33,6 @@ WRITING_SAMPLING = SamplingParams(temperature=0.7, top_p=0.8, max_tokens=4096)
 """The paper's decoding for writers (4.1) and its response limit (B.2); ours to use them for candidates."""
 
 NO_CANDIDATES = "no candidates: "
-
-JUDGING_SAMPLING = SamplingParams(temperature=0.1, top_p=0.8)
-"""Ours: near to greedy, so that a judgement is steady, but not so that asking again cannot help."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,55 +98,6 @@ class WriteStep(Step[RubricPrompt, list[tuple[str, Completion]]]):
                 prompt.update(excluded_because=f"{NO_CANDIDATES}{error}")
 
 
-@dataclass(frozen=True, slots=True)
-class RubricResponse:
-    response: str
-    rubric: Rubric
-
-
-@register
-class AssessStep(Step[RubricResponse, AssessmentOutcome]):
-    """One judge's reading of each candidate against its rubric."""
-
-    kind = "assess"
-    label = "Assessment"
-
-    def load(self, subject_ids: Sequence[int]) -> Mapping[int, RubricResponse]:
-        rows = Candidate.objects.filter(pk__in=subject_ids).select_related("rubric")
-        return {row.pk: RubricResponse(row.text, Rubric.from_json(row.rubric.dimensions)) for row in rows}
-
-    async def execute(self, subject: RubricResponse, chat: Chat) -> AssessmentOutcome:
-        return await assess_response(subject.response, subject.rubric, chat, JUDGING_SAMPLING)
-
-    def store(self, results: Sequence[tuple[int, AssessmentOutcome]]) -> None:
-        outcomes = dict(results)
-        rows = list(
-            Candidate.objects.select_for_update(of=("self",)).filter(pk__in=outcomes).select_related("rubric")
-        )
-        for row in rows:
-            row.assessment = _assessment(row, outcomes[row.pk])
-        Assessment.objects.bulk_create([row.assessment for row in rows if row.assessment])
-        Candidate.objects.bulk_update(rows, ["assessment"])
-        # A choice made before every candidate was read is open again.
-        Candidate.objects.filter(rubric__in={row.rubric_id for row in rows}, demonstration=True).update(
-            demonstration=False, selection_reason=""
-        )
-
-
-def _assessment(row: Candidate, outcome: AssessmentOutcome) -> Assessment:
-    return Assessment(
-        rubric=row.rubric,
-        rubric_digest=row.rubric.digest,
-        response_digest=hashlib.sha256(row.text.encode()).hexdigest(),
-        completion_id=outcome.completion_key,
-        value=outcome.reward.value,
-        fallback=outcome.reward.fallback,
-        items=[asdict(item) for item in outcome.items],
-        missing=list(outcome.missing),
-        unknown=list(outcome.unknown),
-    )
-
-
 @register
 class SelectStep(Step[list[ScoredCandidate], Selection]):
     """The best of a rubric's candidates becomes the demonstration; calls no model."""
@@ -154,33 +106,16 @@ class SelectStep(Step[list[ScoredCandidate], Selection]):
     label = "Selection"
 
     def load(self, subject_ids: Sequence[int]) -> Mapping[int, list[ScoredCandidate]]:
-        candidates: dict[int, list[ScoredCandidate]] = {}
-        rows = Candidate.objects.filter(rubric__in=subject_ids).select_related("assessment")
-        for row in rows.order_by("rubric", "index"):
-            candidates.setdefault(row.rubric_id, []).append(
-                ScoredCandidate(
-                    index=row.index,
-                    value=row.assessment.value if row.assessment else None,
-                    fallback=bool(row.assessment and row.assessment.fallback),
-                    cut=row.cut,
-                    empty=not row.text.strip(),
-                )
-            )
-        return candidates
+        rows = with_readings(Candidate.objects.filter(rubric__in=subject_ids)).order_by("rubric", "index")
+        by_rubric = itertools.groupby(rows, key=attrgetter("rubric_id"))
+        return {rubric_id: scored(list(candidates)) for rubric_id, candidates in by_rubric}
 
     async def execute(self, subject: list[ScoredCandidate], chat: Chat) -> Selection:
         return select_demonstration(subject)
 
     def store(self, results: Sequence[tuple[int, Selection]]) -> None:
         for rubric_id, selection in results:
-            rows = Candidate.objects.filter(rubric=rubric_id)
-            rows.update(
-                demonstration=False, selection_reason=selection.reason if selection.index is None else ""
-            )
-            if selection.index is not None:
-                rows.filter(index=selection.index).update(
-                    demonstration=True, selection_reason=selection.reason
-                )
+            keep_selection(rubric_id, selection)
 
 
 @register

@@ -17,7 +17,8 @@ from llm.types import (
     UnusableReplyError,
 )
 from rubrics import irg
-from rubrics.irg import MiningFailedError, mine_rubric
+from rubrics.construction import MiningFailedError
+from rubrics.irg import mine_rubric
 from rubrics.parsing import Dimension, parse_dimensions, parse_intervals, render_dimensions
 from tests.scripted import ScriptedChat, cut
 

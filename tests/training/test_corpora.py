@@ -98,6 +98,13 @@ def test_rubricgen_row_learns_the_serialized_rubric_from_the_request() -> None:
     assert Rubric.from_json(assistant["content"]) == RUBRIC
 
 
+def test_rubricgen_row_instructs_in_the_language_of_the_request() -> None:
+    rows = [rubricgen_row(7, REQUEST, RUBRIC, language=code) for code in ("de", "zh-Hant")]
+    starts = [row["messages"][0]["content"].split("\n")[0] for row in rows]
+    assert starts[0].startswith("Your task is")
+    assert starts[1].startswith("你的任务是")
+
+
 @pytest.mark.parametrize("response", ["", " \n", "<think></think>Dear", "Dear</think>"])
 def test_what_must_not_be_learned_is_refused(response: str) -> None:
     with pytest.raises(ValueError, match="to be learned"):

@@ -13,6 +13,7 @@ from curation.models import Reconstruction
 from curation.reconstruction import plan_strategies
 from llm.models import Endpoint, Run, RunTick
 from llm.selectors import CHART_HEIGHT, CHART_WIDTH, run_chart, run_failures, run_progress
+from rubrics.construction import PAPER_BOUNDS
 from tests.samples import (
     candidate,
     completion,
@@ -178,6 +179,7 @@ def test_starting_a_run_needs_what_its_stage_needs(research_client: Client) -> N
     run = Run.objects.get()
     assert answer["Location"] == reverse("run", args=[run.pk])
     assert (run.kind, run.total, run.parameters["limit"]) == ("mine", 1, 5)
+    assert (run.parameters["method"], run.parameters["bounds"]) == ("irg", PAPER_BOUNDS.to_json())
     assert run.created_by.username == "rosa"  # type: ignore[union-attr]
     answer = research_client.post(address, {"stage": "filter"}, follow=True)
     assert "Nothing waits for this stage" in answer.text
@@ -245,6 +247,23 @@ def test_planned_ones_are_told_apart_and_a_place_without_prompts_says_so(researc
     assert "1 of those there is not written yet and will be" in shown
     nothing = research_client.post(address, {"preview": "1", "source": source("empty").pk}).text
     assert "There is no usable source prompt here" in nothing
+
+
+def test_the_page_mines_by_the_method_and_within_the_bounds_it_is_told(research_client: Client) -> None:
+    corpus_prompt()
+    address = reverse("run-start")
+    asked = {"stage": "mine", "endpoint": endpoint().pk, "method": "drg", "max_consolidated": "6"}
+    wrong = research_client.post(address, asked | {"min_dimensions": "7"})
+    assert wrong.status_code == 422
+    assert (
+        "No rubric could meet these bounds: min_dimensions is larger than max_consolidated, 6." in wrong.text
+    )
+    assert '<details class="section" open>' in wrong.text
+    assert '<option value="drg" selected>' in wrong.text
+    research_client.post(address, asked | {"min_dimensions": ""})
+    parameters = Run.objects.get().parameters
+    assert parameters["method"] == "drg"
+    assert parameters["bounds"] == PAPER_BOUNDS.to_json() | {"max_consolidated": 6}
 
 
 def test_the_settings_of_a_plan_are_not_given_to_other_stages(research_client: Client) -> None:

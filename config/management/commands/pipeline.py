@@ -17,7 +17,9 @@ from llm.commands import endpoint_named, positive
 from llm.models import Run
 from llm.progress import console, follow
 from llm.services import continue_run
+from rubrics.models import Rubric
 from rubrics.services import start_mining
+from rubrics.steps import CONSTRUCTORS
 from training.corpora import SFT_SHARE
 from training.models import CorpusSnapshot
 from training.services import request_snapshot, start_assessing, start_selecting, start_writing
@@ -36,6 +38,12 @@ class Command(BaseCommand):
         parser.add_argument("--name", help="name of the source and of the export; without it the file's name")
         parser.add_argument(
             "--endpoint", required=True, help="the endpoint that rewrites, mines, writes and judges"
+        )
+        parser.add_argument(
+            "--method",
+            choices=[str(method) for method in CONSTRUCTORS],
+            default=str(Rubric.Method.IRG),
+            help="how the rubrics are made",
         )
         parser.add_argument("--writer", help="another endpoint for the candidates")
         parser.add_argument("--judge", help="another endpoint for the assessments")
@@ -77,7 +85,7 @@ class Command(BaseCommand):
         self._follow(start_filtering(among=among))
         self._review(options, among)
         self._finish("mine")
-        self._follow(start_mining(endpoint=endpoint, among=among))
+        self._follow(start_mining(endpoint=endpoint, method=options["method"], among=among))
         self._finish("write")
         self._follow(start_writing(endpoint=writer, among=among))
         self._finish("assess")
