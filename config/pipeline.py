@@ -22,8 +22,8 @@ from training.services import start_assessing, start_selecting, start_writing
 
 @dataclass(frozen=True)
 class Stage:
-    """`plans` says that it is told how many to plan for each source prompt, and of which source; `mines`,
-    by which method it makes rubrics and within which bounds."""
+    """`plans` says that it is told how many to plan for each source prompt, and of which source; `by_method`,
+    by which method the rubrics are made; `mines`, within which bounds."""
 
     name: str
     label: str
@@ -31,6 +31,7 @@ class Stage:
     start: Callable[..., Run]
     needs_endpoint: bool = True
     plans: bool = False
+    by_method: bool = False
     mines: bool = False
 
 
@@ -56,6 +57,7 @@ STAGES: dict[str, Stage] = {
             "Mine rubrics",
             "Makes a rubric by one method for every accepted prompt that has none of it by the endpoint.",
             start_mining,
+            by_method=True,
             mines=True,
         ),
         Stage(
@@ -63,6 +65,7 @@ STAGES: dict[str, Stage] = {
             "Write candidates",
             "Writes five responses to each request with its rubric.",
             start_writing,
+            by_method=True,
         ),
         Stage("assess", "Assess candidates", "Judges every candidate against its rubric.", start_assessing),
         Stage(
@@ -89,7 +92,7 @@ def start_stage(
     bounds: AcceptanceBounds = PAPER_BOUNDS,
 ) -> Run:
     """Queues everything that waits for a stage; `per_source`, `seed` and `source` are for one that plans,
-    `method` and `bounds` for one that mines.
+    `method` for one that makes or reads rubrics, `bounds` for one that mines.
 
     Raises ValueError when a needed endpoint is missing.
     """
@@ -97,8 +100,10 @@ def start_stage(
     given: dict[str, Any] = {"limit": limit, "user": user}
     if chosen.plans:
         given |= {"per_source": per_source, "seed": seed, "source": source}
+    if chosen.by_method:
+        given["method"] = method
     if chosen.mines:
-        given |= {"method": method, "bounds": bounds}
+        given["bounds"] = bounds
     if chosen.needs_endpoint:
         if endpoint is None:
             raise ValueError(f"{chosen.label} needs an endpoint")

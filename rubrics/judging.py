@@ -75,8 +75,7 @@ async def assess_response(
     try:
         items, _ = await ask(recording, question(shown), reader)
     except UnusableReplyError as error:
-        failure = str(error) if policy == "checked" else ""
-        items = reader.items if policy == "checked" else []
+        failure, items = (str(error), reader.items) if policy == "checked" else ("", [])
     return AssessmentOutcome(
         items=tuple(items),
         reward=None if failure else reward(items),

@@ -206,3 +206,13 @@ def test_a_trial_leaves_other_peoples_work_alone(server: SimulatedServer, reques
     run_pipeline(requests_file, "--limit", "3", "--review-automatically")
     assert Reconstruction.objects.filter(source_prompt__source__name="other", state="in_review").count() == 4
     assert CorpusPrompt.objects.count() == RubricRow.objects.count() == 3
+
+
+def test_the_baseline_goes_all_the_way_by_one_call_for_each_rubric(
+    server: SimulatedServer, requests_file: Path
+) -> None:
+    server.endpoint()
+    run_pipeline(requests_file, "--limit", "4", "--review-automatically", "--method", "drg")
+    assert set(RubricRow.objects.values_list("method", "constructor")) == {("drg", "simulated")}
+    assert Completion.objects.filter(template="drg@1").count() == RubricRow.objects.count() == 4
+    assert Candidate.objects.filter(demonstration=True).count() == 4

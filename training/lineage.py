@@ -14,6 +14,8 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
 
+from django.db.models import Count
+
 from curation.lineage import Touched, register
 from curation.models import CorpusPrompt
 from training.models import Candidate, CorpusSnapshot
@@ -29,14 +31,25 @@ LISTED_CANDIDATES = 50
 def candidates_of(corpus_prompt_ids: Sequence[int]) -> Iterator[Touched]:
     """The candidates written to these corpus prompts, the demonstrations first; of many the rest as one."""
     rows = Candidate.objects.filter(prompt__in=corpus_prompt_ids)
-    shown = rows.only("index", "prompt", "demonstration").order_by("-demonstration", "pk")
-    for row in shown[:LISTED_CANDIDATES]:
-        note = "the demonstration" if row.demonstration else ""
+    shown = rows.only("index", "prompt", "rubric", "demonstration", "overruled_at")
+    listed = list(shown.order_by("-demonstration", "pk")[:LISTED_CANDIDATES])
+    links = Candidate.assessments.through.objects.filter(candidate__in=listed).order_by()
+    readings = dict(links.values_list("candidate").annotate(Count("pk")))
+    for row in listed:
+        note = _note(row, readings.get(row.pk, 0))
         yield Touched(
             "candidate", f"Candidate {row.index} of prompt {row.prompt_id}", "candidate", row.pk, note
         )
     if (further := rows.count() - LISTED_CANDIDATES) > 0:
         yield Touched("candidate", f"{further:,} more candidates", "", 0)
+
+
+def _note(row: Candidate, readings: int) -> str:
+    """What hangs on a candidate, and for which rubric it was written: a prompt may have several."""
+    chosen = "the demonstration, chosen by hand" if row.overruled_at else "the demonstration"
+    read = f"{readings:,} {'assessment' if readings == 1 else 'assessments'}"
+    parts = (chosen if row.demonstration else "", f"for rubric {row.rubric_id}", read if readings else "")
+    return ", ".join(part for part in parts if part)
 
 
 def snapshots_of(corpus_prompt_ids: Sequence[int]) -> Iterator[Touched]:

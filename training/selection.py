@@ -8,6 +8,9 @@ from dataclasses import dataclass
 CANDIDATES_PER_PROMPT = 5
 """Responses sampled for each prompt, of which the best is kept (paper A.1)."""
 
+TIES = "Of equal rewards a really assessed one wins over the fallback, then the lowest number."
+"""The rule of ties (ours), for people."""
+
 
 @dataclass(frozen=True, slots=True)
 class ScoredCandidate:

@@ -10,6 +10,7 @@ from curation.models import CorpusPrompt
 from llm.listing import Filter, Search, equals, narrow_by
 from rubrics.models import Rubric
 from training.models import Candidate, CorpusSnapshot
+from training.readings import with_readings
 
 LISTED_LEFT_OUT = 200
 """Left-out prompts that a snapshot's page lists; the manifest has them all."""
@@ -85,7 +86,8 @@ TEXT_SEARCH = Search(lambda rows, query: rows.filter(text__icontains=query))
 
 
 def candidates() -> QuerySet[Candidate]:
-    return Candidate.objects.select_related("prompt", "assessment").order_by("pk")
+    """Candidates with the readings that their reward comes of."""
+    return with_readings(Candidate.objects.select_related("prompt")).order_by("pk")
 
 
 def candidate_filters() -> tuple[Filter, ...]:
@@ -95,6 +97,7 @@ def candidate_filters() -> tuple[Filter, ...]:
             "Selection",
             [
                 ("demonstration", "demonstrations", lambda rows: rows.filter(demonstration=True)),
+                ("by-hand", "chosen by hand", lambda rows: rows.exclude(overruled_at=None)),
                 ("other", "not selected", lambda rows: rows.filter(demonstration=False)),
             ],
         ),
@@ -102,9 +105,18 @@ def candidate_filters() -> tuple[Filter, ...]:
             "assessment",
             "Assessment",
             [
-                ("assessed", "read by a judge", lambda rows: rows.filter(assessment__fallback=False)),
+                (
+                    "assessed",
+                    "read by a judge",
+                    lambda rows: rows.filter(assessment__fallback=False, assessment__value__isnull=False),
+                ),
                 ("fallback", "fallback value", lambda rows: rows.filter(assessment__fallback=True)),
-                ("any", "assessed or fallback", lambda rows: rows.filter(assessment__isnull=False)),
+                (
+                    "failed",
+                    "no usable reply",
+                    lambda rows: rows.filter(assessment__isnull=False, assessment__value=None),
+                ),
+                ("any", "asked about", lambda rows: rows.filter(assessment__isnull=False)),
                 ("none", "not assessed yet", lambda rows: rows.filter(assessment__isnull=True)),
             ],
         ),

@@ -17,8 +17,10 @@ from llm.access import Role, role_required
 from llm.listing import listing
 from llm.web import PageRequest, render_page
 from training import selectors, services
+from training.choice_page import words_on
 from training.forms import SnapshotForm
 from training.models import Candidate, CorpusSnapshot
+from training.readings import own_summary, with_readings
 
 
 @role_required(Role.RESEARCHER)
@@ -38,7 +40,7 @@ def corpus_prompts(request: PageRequest) -> HttpResponse:
 def corpus_prompt(request: PageRequest, pk: int) -> HttpResponse:
     rows = CorpusPrompt.objects.select_related("reconstruction__source_prompt__source")
     row = get_object_or_404(rows, pk=pk)
-    candidates = row.candidates.select_related("assessment").order_by("rubric", "index")
+    candidates = with_readings(row.candidates.order_by("rubric", "index"))
     context = {
         "prompt": row,
         "item": row.reconstruction,
@@ -62,13 +64,16 @@ def candidates(request: PageRequest) -> HttpResponse:
 @require_safe
 def candidate(request: PageRequest, pk: int) -> HttpResponse:
     rows = Candidate.objects.select_related(
-        "prompt", "rubric", "completion__endpoint", "assessment__completion__endpoint"
-    )
+        *("prompt", "rubric", "completion__endpoint", "overruled_by"),
+        *("assessment__endpoint", "assessment__completion__endpoint"),
+    ).prefetch_related("assessments__endpoint")
     row = get_object_or_404(rows, pk=pk)
     context = {
         "candidate": row,
         "scores": selectors.candidate_scores(row),
-        "siblings": row.rubric.candidates.select_related("assessment"),
+        "words": words_on(row),
+        "summary": own_summary(row),
+        "siblings": row.rubric.candidates.only("index", "demonstration", "rubric"),
     }
     return render_page(request, "training/candidate.html", context)
 
@@ -88,7 +93,7 @@ def snapshot_new(request: PageRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             with transaction.atomic():
-                made = services.request_snapshot(user=request.user, **form.cleaned_data)
+                made = services.request_snapshot(user=request.user, **form.wanted())
         except IntegrityError:
             form.add_error("name", "A snapshot with this name was asked for just now.")
         else:

@@ -35,3 +35,19 @@ def test_a_plan_is_shown_where_it_is_filled_in_then_started(page_for: PageFor, s
     page.get_by_role("button", name="Start the run").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("Run")
     assert Reconstruction.objects.count() == 6
+
+
+def test_the_bounds_unfold_and_fit_a_phone(page_for: PageFor) -> None:
+    endpoint()
+    page = page_for(
+        person("rosa", Role.RESEARCHER), viewport={"width": 390, "height": 800}, java_script_enabled=False
+    )
+    page.goto("/runs/start/?stage=mine")
+    page.get_by_label("Rubrics by which method").select_option("drg")
+    page.get_by_text("Acceptance bounds").click()
+    page.get_by_label("Scored dimensions of a rubric, at least").fill("9")
+    page.get_by_role("button", name="Start the run").click()
+    expect(page.get_by_text("No rubric could meet these bounds")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    if folder := os.environ.get("PICTURES"):
+        page.screenshot(path=f"{folder}/run-start-bounds.png", full_page=True)

@@ -9,9 +9,11 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from rubrics.models import Rubric
 from tests.samples import candidate, corpus, dimensions, rubric
 from training.forms import SnapshotForm
 from training.models import CorpusSnapshot
+from training.rubric_choice import RubricChoice
 
 pytestmark = pytest.mark.django_db
 
@@ -88,12 +90,54 @@ def test_a_snapshot_is_asked_for_once(research_client: Client) -> None:
     answer = research_client.post(reverse("snapshot-new"), fields)
     made = CorpusSnapshot.objects.get()
     assert answer["Location"] == reverse("snapshot", args=[made.pk])
-    assert made.parameters == {"seed": 7, "sft_share": "15/19"}
+    assert made.parameters == {
+        "seed": 7,
+        "sft_share": "15/19",
+        "rubrics": RubricChoice().as_parameters(),
+    }
     assert "every 3s" in research_client.get(answer["Location"]).text
     again = research_client.post(reverse("snapshot-new"), fields)
     assert again.status_code == 422
     assert "choose another name" in again.text
     assert CorpusSnapshot.objects.count() == 1
+
+
+def test_a_snapshot_says_which_rubrics_it_takes(research_client: Client) -> None:
+    Rubric.objects.filter(pk=rubric().pk).update(lint_version=1, lint=[{"check": "vague"}])
+    page = research_client.get(reverse("snapshot-new")).text
+    assert 'value="vague"' in page
+    fields = {
+        "name": "v1",
+        "seed": "0",
+        "sft_share": "0",
+        "method": "drg",
+        "constructor": "kimi",
+        "versions": "first",
+        "max_lint_findings": "2",
+        "excluded_checks": ["vague"],
+    }
+    research_client.post(reverse("snapshot-new"), fields)
+    assert RubricChoice.of(CorpusSnapshot.objects.get().parameters) == RubricChoice(
+        "drg", "kimi", revisions=False, max_lint_findings=2, excluded_checks=("vague",)
+    )
+    wrong = {**fields, "name": "v2", "method": "guess", "excluded_checks": ["none such"]}
+    assert research_client.post(reverse("snapshot-new"), wrong).status_code == 422
+
+
+def test_a_snapshots_page_names_its_rubrics(research_client: Client) -> None:
+    row = corpus()["snapshot"]
+    assert "not read by lint" not in research_client.get(reverse("snapshot", args=[row.pk])).text
+    row.manifest["settings"]["rubrics"] = RubricChoice().as_parameters()
+    row.manifest["rubrics"] = {
+        **RubricChoice(max_lint_findings=3).as_parameters(),
+        "exported_by_method": {"irg": 4, "human": 1},
+        "not_read_by_lint": 2,
+    }
+    row.save()
+    page = research_client.get(reverse("snapshot", args=[row.pk])).text
+    for text in ("IRG", "irg 4, human 1", "at most 3 findings", "2 not read by lint", "newest versions"):
+        assert text in page, text
+    assert "excluded_checks" not in page.split("The manifest as JSON")[0]
 
 
 def test_only_files_of_the_manifest_can_be_downloaded(research_client: Client, files: Path) -> None:

@@ -14,6 +14,7 @@ from curation.reconstruction import plan_strategies
 from llm.models import Endpoint, Run, RunTick
 from llm.selectors import CHART_HEIGHT, CHART_WIDTH, run_chart, run_failures, run_progress
 from rubrics.construction import PAPER_BOUNDS
+from rubrics.models import Rubric
 from tests.samples import (
     candidate,
     completion,
@@ -255,15 +256,26 @@ def test_the_page_mines_by_the_method_and_within_the_bounds_it_is_told(research_
     asked = {"stage": "mine", "endpoint": endpoint().pk, "method": "drg", "max_consolidated": "6"}
     wrong = research_client.post(address, asked | {"min_dimensions": "7"})
     assert wrong.status_code == 422
-    assert (
-        "No rubric could meet these bounds: min_dimensions is larger than max_consolidated, 6." in wrong.text
-    )
+    told = "“Scored dimensions of a rubric, at least” is larger than “Dimensions kept, at most”, 6."
+    assert f"No rubric could meet these bounds: {told}" in wrong.text
     assert '<details class="section" open>' in wrong.text
     assert '<option value="drg" selected>' in wrong.text
     research_client.post(address, asked | {"min_dimensions": ""})
     parameters = Run.objects.get().parameters
     assert parameters["method"] == "drg"
     assert parameters["bounds"] == PAPER_BOUNDS.to_json() | {"max_consolidated": 6}
+
+
+def test_candidates_are_written_for_the_rubrics_of_the_method_that_is_chosen(research_client: Client) -> None:
+    of = rubric()
+    Rubric.objects.filter(pk=of.pk).update(method="human")
+    address, asked = reverse("run-start"), {"endpoint": endpoint().pk, "method": "human"}
+    refused = research_client.post(address, asked | {"stage": "mine"})
+    assert refused.status_code == 422
+    assert "A run cannot make rubrics by people" in refused.text
+    research_client.post(address, asked | {"stage": "write", "method": "irg"})
+    research_client.post(address, asked | {"stage": "write"})
+    assert list(Run.objects.order_by("pk").values_list("total", flat=True)) == [0, 1]
 
 
 def test_the_settings_of_a_plan_are_not_given_to_other_stages(research_client: Client) -> None:

@@ -22,6 +22,7 @@ from rubrics.services import start_mining
 from rubrics.steps import CONSTRUCTORS
 from training.corpora import SFT_SHARE
 from training.models import CorpusSnapshot
+from training.rubric_choice import RubricChoice
 from training.services import request_snapshot, start_assessing, start_selecting, start_writing
 from training.snapshots import corpus_digest
 
@@ -87,12 +88,12 @@ class Command(BaseCommand):
         self._finish("mine")
         self._follow(start_mining(endpoint=endpoint, method=options["method"], among=among))
         self._finish("write")
-        self._follow(start_writing(endpoint=writer, among=among))
+        self._follow(start_writing(endpoint=writer, method=options["method"], among=among))
         self._finish("assess")
         self._follow(start_assessing(endpoint=judge, among=among))
         self._finish("select")
         self._follow(start_selecting(among=among))
-        self._export(name, options["seed"], options["sft_share"])
+        self._export(name, options["seed"], options["sft_share"], RubricChoice(method=options["method"]))
 
     def _finish(self, kind: str) -> None:
         """A run that was broken off is finished first: a new one leaves its subjects to it."""
@@ -113,15 +114,15 @@ class Command(BaseCommand):
         if waiting:
             console.print(f"{waiting} reconstructions wait for a person's review; run this again afterwards")
 
-    def _export(self, name: str, seed: int, sft_share: Fraction) -> None:
+    def _export(self, name: str, seed: int, sft_share: Fraction, rubrics: RubricChoice) -> None:
         snapshots = CorpusSnapshot.objects.filter(name__startswith=name)
         latest = snapshots.filter(state=CorpusSnapshot.State.DONE).first()
-        if latest and latest.manifest["content"] == corpus_digest(seed, sft_share):
+        if latest and latest.manifest["content"] == corpus_digest(seed, sft_share, rubrics):
             console.print(f"Export: nothing has changed since {latest.name}")
             return
         count = snapshots.count()
         snapshot = request_snapshot(
-            name=f"{name}-{count + 1}" if count else name, seed=seed, sft_share=sft_share
+            name=f"{name}-{count + 1}" if count else name, seed=seed, sft_share=sft_share, rubrics=rubrics
         )
         assert snapshot.run is not None
         self._follow(snapshot.run)

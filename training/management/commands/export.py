@@ -10,8 +10,10 @@ from django.core.management.base import CommandError
 
 from llm.commands import StageCommand
 from llm.models import Run
+from rubrics.models import Rubric
 from training.corpora import SFT_SHARE
 from training.models import CorpusSnapshot
+from training.rubric_choice import DEFAULT_METHOD, RubricChoice
 from training.services import request_snapshot
 from training.snapshots import snapshot_folder
 
@@ -28,6 +30,25 @@ class Command(StageCommand):
         parser.add_argument("--seed", type=int, default=0, help="seed of the SFT/RL split")
         parser.add_argument("--sft-share", type=Fraction, default=SFT_SHARE, help="e.g. 15/19, the paper's")
         parser.add_argument(
+            "--method",
+            choices=Rubric.Method.values,
+            default=DEFAULT_METHOD,
+            help="which of a prompt's rubrics: those made by this method, and people's versions of them",
+        )
+        parser.add_argument("--constructor", default="", help="only rubrics by this model or person")
+        parser.add_argument(
+            "--first-versions", action="store_true", help="rubrics as first made, without people's revisions"
+        )
+        parser.add_argument(
+            "--max-lint-findings", type=int, help="leave out prompts whose rubric has more of them"
+        )
+        parser.add_argument(
+            "--exclude-check",
+            action="append",
+            default=[],
+            help="leave out prompts whose rubric has a finding of this lint check; may be given again",
+        )
+        parser.add_argument(
             "--here", action="store_true", help="do the work in this process, without a worker"
         )
 
@@ -35,7 +56,16 @@ class Command(StageCommand):
         if CorpusSnapshot.objects.filter(name=options["name"]).exists():
             raise CommandError(f"there is a snapshot named {options['name']!r} already; choose another name")
         self.snapshot = request_snapshot(
-            name=options["name"], seed=options["seed"], sft_share=options["sft_share"]
+            name=options["name"],
+            seed=options["seed"],
+            sft_share=options["sft_share"],
+            rubrics=RubricChoice(
+                method=options["method"],
+                constructor=options["constructor"],
+                revisions=not options["first_versions"],
+                max_lint_findings=options["max_lint_findings"],
+                excluded_checks=tuple(options["exclude_check"]),
+            ),
         )
         assert self.snapshot.run is not None
         return self.snapshot.run
