@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 
+from config.judging_form import JudgingForm
 from config.mining_form import MiningForm
 from config.pipeline import STAGES
 from curation.models import Source
@@ -13,9 +14,9 @@ from curation.services import LARGEST_SEED, MOST_PER_SOURCE
 from llm.models import Endpoint
 
 
-class StartForm(MiningForm):
-    """Which stage, on which endpoint, how many at most, what a stage that plans is to plan, and how one that
-    mines is to mine.
+class StartForm(MiningForm, JudgingForm):
+    """Which stage, on which endpoint, how many at most, what a stage that plans is to plan, how one that
+    mines is to mine, and how one that judges is to read.
 
     Asked for a preview (`preview` among its data) it needs the plan only.
     """

@@ -178,9 +178,10 @@ def candidate_stages() -> tuple[Stage, ...]:
         all=Count("pk"),
         made=Count("pk", filter=Q(assessment__isnull=False)),
         fallback=Count("pk", filter=Q(assessment__fallback=True)),
+        failed=Count("pk", filter=Q(assessment__isnull=False, assessment__value=None)),
         chosen=Count("pk", filter=Q(demonstration=True)),
     )
-    made, fallback = counts["made"], counts["fallback"]
+    made, fallback, failed = counts["made"], counts["fallback"], counts["failed"]
     assessed = _to("candidates", assessment="any")
     return (
         Stage(
@@ -193,8 +194,11 @@ def candidate_stages() -> tuple[Stage, ...]:
         Stage(
             "Assessments",
             Tally(made, "made", assessed),
-            Tally(made - fallback, "read", _to("candidates", assessment="assessed")),
-            (Tally(fallback, "unreadable, fallback 0.4", _to("candidates", assessment="fallback")),),
+            Tally(made - fallback - failed, "read", _to("candidates", assessment="assessed")),
+            (
+                Tally(fallback, "unreadable, fallback 0.4", _to("candidates", assessment="fallback")),
+                Tally(failed, "no usable reply", _to("candidates", assessment="failed")),
+            ),
             kinds=("assess",),
         ),
         Stage(

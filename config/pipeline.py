@@ -15,7 +15,7 @@ from curation.models import Source
 from curation.services import start_filtering, start_reconstruction
 from llm.models import Endpoint, Run
 from rubrics.construction import PAPER_BOUNDS, AcceptanceBounds
-from rubrics.models import Rubric
+from rubrics.models import Assessment, Rubric
 from rubrics.services import start_mining
 from training.services import start_assessing, start_selecting, start_writing
 
@@ -23,7 +23,7 @@ from training.services import start_assessing, start_selecting, start_writing
 @dataclass(frozen=True)
 class Stage:
     """`plans` says that it is told how many to plan for each source prompt, and of which source; `by_method`,
-    by which method the rubrics are made; `mines`, within which bounds."""
+    by which method the rubrics are made; `mines`, within which bounds; `judges`, how responses are read."""
 
     name: str
     label: str
@@ -33,6 +33,7 @@ class Stage:
     plans: bool = False
     by_method: bool = False
     mines: bool = False
+    judges: bool = False
 
 
 STAGES: dict[str, Stage] = {
@@ -67,7 +68,13 @@ STAGES: dict[str, Stage] = {
             start_writing,
             by_method=True,
         ),
-        Stage("assess", "Assess candidates", "Judges every candidate against its rubric.", start_assessing),
+        Stage(
+            "assess",
+            "Assess candidates",
+            "Has the endpoint judge every candidate that it has not read yet against its rubric.",
+            start_assessing,
+            judges=True,
+        ),
         Stage(
             "select",
             "Select demonstrations",
@@ -90,9 +97,12 @@ def start_stage(
     source: Source | None = None,
     method: str = Rubric.Method.IRG,
     bounds: AcceptanceBounds = PAPER_BOUNDS,
+    policy: str = Assessment.Policy.PAPER,
+    samples: int = 1,
 ) -> Run:
     """Queues everything that waits for a stage; `per_source`, `seed` and `source` are for one that plans,
-    `method` for one that makes or reads rubrics, `bounds` for one that mines.
+    `method` for one that makes or reads rubrics, `bounds` for one that mines, `policy` and `samples` for one
+    that judges.
 
     Raises ValueError when a needed endpoint is missing.
     """
@@ -104,6 +114,8 @@ def start_stage(
         given["method"] = method
     if chosen.mines:
         given["bounds"] = bounds
+    if chosen.judges:
+        given |= {"policy": policy, "samples": samples}
     if chosen.needs_endpoint:
         if endpoint is None:
             raise ValueError(f"{chosen.label} needs an endpoint")

@@ -169,6 +169,8 @@ CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TIMEZONE = "UTC"
 
+JUDGING_FAILURE_SHARE = 0.05  # with more failures a judge's readings are called incomplete (ours)
+
 ENGINE_LEASE_SECONDS = ENVIRONMENT.lease_seconds
 
 LOGGING = {

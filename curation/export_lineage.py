@@ -21,7 +21,7 @@ COLUMN = "reconstruction_id"
 KINDS = (ExportFile.Kind.CORPUS_PROMPTS, ExportFile.Kind.RECONSTRUCTIONS, ExportFile.Kind.REVIEWS)
 """The exports whose rows name a reconstruction."""
 
-_JSON_ROW = re.compile(rb'\A\{(?:"\w+_id": \d+, )?"' + COLUMN.encode() + rb'": (\d+)')
+_JSON_ROW = re.compile(rb'\A\{(?:"\w+_id": ?\d+, ?)?"' + COLUMN.encode() + rb'": ?(\d+)')
 """How every such row begins, see `curation.exporting`; nothing in a text can look like it."""
 
 CACHED_FILES = 64

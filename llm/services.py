@@ -12,7 +12,7 @@ from typing import Any
 from celery import current_app
 from django.contrib.auth.models import User
 from django.db import connection, transaction
-from django.db.models import F
+from django.db.models import F, Q
 from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerError
 
@@ -46,14 +46,16 @@ def start_run(
     parameters: Mapping[str, Any] | None = None,
     user: User | None = None,
     parallelism: int = 1,
+    alike: Q | None = None,
 ) -> Run:
     """Queues one item for each subject and tells the workers. A run without subjects is done at once.
 
     A subject that still waits in an unfinished run of the kind is left to that run: two runs at the same
-    work would pay twice.
+    work would pay twice. `alike` (a condition on run items) says which runs of the kind are at the same work;
+    without it all are.
     """
     with transaction.atomic():
-        taken = _waiting_elsewhere(kind)
+        taken = _waiting_elsewhere(kind, alike or Q())
         run = Run.objects.create(
             kind=kind,
             endpoint=endpoint,
@@ -73,11 +75,13 @@ def start_run(
     return run
 
 
-def _waiting_elsewhere(kind: str) -> set[int]:
-    """Subjects of unfinished runs of a kind. Starts of one kind wait for each other until they commit."""
+def _waiting_elsewhere(kind: str, alike: Q) -> set[int]:
+    """Subjects of unfinished runs of a kind that are alike. Starts of one kind wait for each other until
+    they commit."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [f"start {kind}"])
     waiting = RunItem.objects.filter(
+        alike,
         run__kind=kind,
         run__state__in=[Run.State.RUNNING, Run.State.PAUSED],
         state__in=[RunItem.State.PENDING, RunItem.State.LEASED],

@@ -40,6 +40,7 @@ def start_mining(
         endpoint=endpoint,
         parameters={"method": method, "limit": limit, "bounds": bounds.to_json()},
         user=user,
+        alike=Q(run__endpoint=endpoint, run__parameters__method=method),
     )
 
 

@@ -320,7 +320,7 @@ def pages(rows: dict[str, Any]) -> Iterator[str]:
         *("home", "run-start", "runs", "endpoints", "endpoint-new", "sources", "source-prompts"),
         *("reconstructions", "review", "my-work", "rubrics", "corpus-prompts", "candidates"),
         *("snapshots", "snapshot-new", "my-study", "imports", "import-new", "exports", "adjudication"),
-        *("flags", "quality", "history", "policy", "my-tokens", "my-keys", "screening"),
+        *("flags", "quality", "history", "policy", "my-tokens", "my-keys", "screening", "judges"),
     ):
         yield reverse(name)
     for name in ("source", "source-prompt", "reconstruction", "corpus-prompt", "rubric", "candidate"):
@@ -331,6 +331,7 @@ def pages(rows: dict[str, Any]) -> Iterator[str]:
     yield reverse("adjudication-item", args=[disputed[0]])
     yield reverse("screening-item", args=[rows["reconstruction"].pk])
     yield reverse("review-withdraw", args=[rows["review"].pk])
+    yield reverse("choice", args=[rows["rubric"].pk])
     yield reverse("endpoint-edit", args=[rows["endpoint"].pk])
     yield reverse("corpus-prompt", args=[rows["failed-prompt"].pk])
     yield reverse(

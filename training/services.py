@@ -71,6 +71,7 @@ def start_assessing(
         endpoint=endpoint,
         parameters={"limit": limit, "policy": policy, "samples": samples},
         user=user,
+        alike=Q(run__endpoint=endpoint, run__parameters__policy=policy),
     )
 
 

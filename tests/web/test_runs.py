@@ -341,3 +341,37 @@ def test_a_call_shows_what_was_asked_and_answered(research_client: Client) -> No
     page = research_client.get(reverse("call", args=[call.key])).text
     for text in ("a question", "&lt;think&gt;no&lt;/think&gt; yes", "temperature 0.7", "test-model-2026"):
         assert text in page
+
+
+def test_the_page_judges_by_the_policy_and_as_often_as_it_is_told(research_client: Client) -> None:
+    candidate(rubric())
+    model = endpoint()
+    asked = {"stage": "assess", "endpoint": model.pk, "policy": "checked", "samples": "3"}
+    research_client.post(reverse("run-start"), asked)
+    run = Run.objects.get(kind="assess", total=1)
+    assert (run.parameters["policy"], run.parameters["samples"]) == ("checked", 3)
+    for wrong in ({"policy": "lenient"}, {"samples": "21"}):
+        page = research_client.post(reverse("run-start"), asked | wrong)
+        assert page.status_code == 422
+
+
+def test_other_methods_and_judges_may_work_on_what_waits_in_a_run(research_client: Client) -> None:
+    prompt = corpus_prompt()
+    candidate(rubric())
+    one, other = endpoint(), Endpoint.objects.create(name="other", base_url="http://other/v1", model="m")
+    for stage, model, more in (
+        ("mine", one, {"method": "irg"}),
+        ("mine", one, {"method": "drg"}),
+        ("mine", other, {"method": "irg"}),
+        ("mine", one, {"method": "irg"}),
+        ("assess", one, {}),
+        ("assess", other, {}),
+        ("assess", other, {}),
+    ):
+        research_client.post(reverse("run-start"), {"stage": stage, "endpoint": model.pk, **more})
+    mined = [
+        prompt.pk in run.items.values_list("subject_id", flat=True)
+        for run in Run.objects.filter(kind="mine").order_by("pk")
+    ]
+    assert mined == [True, True, True, False]
+    assert list(Run.objects.filter(kind="assess").order_by("pk").values_list("total", flat=True)) == [1, 1, 0]
