@@ -76,7 +76,7 @@ _NUMBER = rf"(?:\d[\d,]*|(?:{_WORDED})(?: (?:hundred|thousand))?|a (?:hundred|th
 _RANGE = rf"\b{_NUMBER}(?:\s*(?:-|–|to|or|and)\s*{_NUMBER})?[\s-]*"
 _HAN_NUMBER = "(?:[0-9０-９]+|[一二两三四五六七八九十百千万几]+)"
 _HAN_RANGE = rf"{_HAN_NUMBER}\s*(?:(?:-|—|~|～|到|至)\s*{_HAN_NUMBER}\s*)?"
-_LENGTH = re.compile(
+LENGTH = re.compile(
     rf"{_RANGE}(?:words?|characters?|pages?|lines?|minutes?)\b"
     rf"|{_HAN_RANGE}(?:个?(?:汉字|字|词)(?!体|符)|页|行|分钟)",
     re.IGNORECASE,
@@ -118,10 +118,10 @@ def _reads_like_an_answer(text: str) -> Iterator[Hint]:
     if opening := _REPLY_OPENING.match(text):
         yield _hint(TASK_CLARITY, f"It begins like a reply: {_quoted(opening[0])}", opening)
         return
-    for remark in _edge_matches(_COMMENTARY, text):
+    for remark in edge_matches(_COMMENTARY, text):
         yield _hint(TASK_CLARITY, "It carries a remark on its own editing.", remark)
         return
-    asks = next(_edge_matches(_REQUEST, text), None) or next(_edge_matches(_LENGTH, text), None)
+    asks = next(edge_matches(_REQUEST, text), None) or next(edge_matches(LENGTH, text), None)
     if text.strip() and not asks:
         yield Hint(
             TASK_CLARITY,
@@ -159,10 +159,10 @@ _PARTS = (
     "|sentence"
 )
 
-_DEMANDS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+DEMANDS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (name, re.compile(pattern, re.IGNORECASE))
     for name, pattern in (
-        ("a length", _LENGTH.pattern),
+        ("a length", LENGTH.pattern),
         (
             "a number of parts",
             rf"(?!one\b){_RANGE}(?<=[\s-])(?:\w+[\s-]+)?(?:{_PARTS})s?\b"
@@ -183,12 +183,13 @@ _DEMANDS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ),
     )
 )
+"""Kinds of demands that a request states in so many words, each with the expression that finds one."""
 
 
 def _demands_that_are_gone(source: str, reconstruction: str) -> Iterator[Hint]:
     """A demand counts as kept while the reconstruction has any of its kind: other numbers are no loss."""
-    for name, pattern in _DEMANDS:
-        demand = next(_edge_matches(pattern, source), None)
+    for name, pattern in DEMANDS:
+        demand = next(edge_matches(pattern, source), None)
         if demand and not pattern.search(reconstruction):
             said = f"The source asks for {name} ({_quoted(demand[0])}); the reconstruction does not."
             yield _hint(CONSTRAINT_CONSISTENCY, said, demand, "source")
@@ -313,7 +314,7 @@ def _abrupt_end(text: str) -> Iterator[Hint]:
 # Pointing
 
 
-def _edge_matches(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+def edge_matches(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
     """Matches near the beginning and the end: what stands between is mostly material."""
     tail = max(_EDGE, len(text) - _EDGE)
     yield from pattern.finditer(text, 0, _EDGE)

@@ -13,6 +13,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
+import orjson
+
 from curation.rows import (
     PROMPT_FIELDS,
     EmptyFileError,
@@ -49,6 +51,7 @@ LIMIT_BYTES = 4 * 1024 * 1024
 
 BLOCK_BYTES = 64 * 1024
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_LONG_NUMBER = re.compile(rb"[0-9]{19}")
 OBJECT_START = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*["}]')
 
 JsonLinesError = ImportFormatError
@@ -172,9 +175,23 @@ def split_lines(blocks: Iterable[bytes], limit_bytes: int) -> Iterator[tuple[int
 
 
 def _parse(content: bytes) -> dict[str, Json]:
-    """The JSON object of a line. Raw control characters inside strings are let through."""
+    """The JSON object of a line. Raw control characters inside strings are let through.
+
+    What orjson takes, `json` takes alike, at a third of the speed; the rest it reads or explains. Numbers
+    that orjson would round are the exception.
+    """
     try:
-        parsed = json.loads(content.decode("utf-8"), strict=False)
+        parsed = _parse_leniently(content) if _LONG_NUMBER.search(content) else orjson.loads(content)
+    except orjson.JSONDecodeError:
+        parsed = _parse_leniently(content)
+    if not isinstance(parsed, dict):
+        raise RefusedRowError(f"the line is {kind_of(parsed)}, not a JSON object")
+    return parsed
+
+
+def _parse_leniently(content: bytes) -> Json:
+    try:
+        return json.loads(content.decode("utf-8"), strict=False)
     except UnicodeDecodeError as error:
         where = f"byte 0x{content[error.start]:02X} at position {error.start + 1}"
         raise RefusedRowError(f"the line is not UTF-8 text ({where})") from None
@@ -184,6 +201,3 @@ def _parse(content: bytes) -> dict[str, Json]:
         raise RefusedRowError("the line's JSON is nested too deeply") from None
     except ValueError:
         raise RefusedRowError("the line holds a number with too many digits") from None
-    if not isinstance(parsed, dict):
-        raise RefusedRowError(f"the line is {kind_of(parsed)}, not a JSON object")
-    return parsed

@@ -22,8 +22,8 @@ from django.http import HttpRequest, QueryDict
 
 PAGE_SIZE = 50
 
-COUNTED = 10_000
-"""Rows are counted up to here; of more, a list says 'more than 10,000'."""
+COUNTED = 5_000
+"""Rows are counted up to here; of more, a list says 'more than 5,000'."""
 
 LARGEST_NUMBER = 2**31 - 1
 """What fits into the columns that a range narrows."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 
 from llm.listing import Filter, Search, equals, narrow_by
+from rubrics.lint import CHECK_LABELS, Check, Finding, findings_from_json
 from rubrics.models import MiningTrace, Rubric
 from rubrics.rubric import Rubric as RubricValue
 from rubrics.rubric import RubricDimension
@@ -16,35 +18,45 @@ from rubrics.rubric import RubricDimension
 class DimensionRow:
     """A dimension as one row of the table. `weight` is its maximum over the sum of all maxima.
 
-    `levels` is padded with None to the table's width, so that the strongest levels of a shorter scale
-    do not look like those of a longer one.
+    `missing_levels` pads a shorter scale to the table's width, so that its strongest levels do not look like
+    those of a longer one. `findings` are the remarks that are about this dimension.
     """
 
     dimension: RubricDimension
     weight: float
     missing_levels: range
+    findings: tuple[Finding, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class RubricTable:
-    """`labels` are the column heads, from the weakest interval to the strongest."""
+    """`labels` are the column heads, from the weakest interval to the strongest; `findings` are the remarks
+    about the rubric as a whole."""
 
     labels: tuple[str, ...]
     rows: tuple[DimensionRow, ...]
     maximum: int
+    findings: tuple[Finding, ...]
 
 
 def rubric_table(row: Rubric) -> RubricTable:
     value = RubricValue.from_json(row.dimensions)
     longest = max(value.dimensions, key=lambda dimension: len(dimension.levels))
     labels = tuple(level.label for level in longest.levels)
+    findings = findings_from_json(row.lint)
     return RubricTable(
         labels,
         tuple(
-            DimensionRow(each, each.maximum / value.maximum, range(len(labels) - len(each.levels)))
-            for each in value.dimensions
+            DimensionRow(
+                each,
+                each.maximum / value.maximum,
+                range(len(labels) - len(each.levels)),
+                tuple(finding for finding in findings if finding.dimension == place),
+            )
+            for place, each in enumerate(value.dimensions)
         ),
         value.maximum,
+        tuple(finding for finding in findings if finding.dimension is None),
     )
 
 
@@ -56,6 +68,10 @@ def rubrics_with_counts() -> QuerySet[Rubric]:
 def _written() -> QuerySet[Rubric]:
     """Rubrics with candidates."""
     return Rubric.objects.filter(candidates__isnull=False).order_by()
+
+
+def _found(check: Check) -> Callable[[QuerySet[Rubric]], QuerySet[Rubric]]:
+    return lambda rows: rows.filter(lint__contains=[{"check": check.value}])
 
 
 def rubric_filters() -> tuple[Filter, ...]:
@@ -70,6 +86,17 @@ def rubric_filters() -> tuple[Filter, ...]:
             [
                 ("yes", "with candidates", lambda rows: rows.filter(pk__in=_written().values("pk"))),
                 ("no", "without candidates", lambda rows: rows.exclude(pk__in=_written().values("pk"))),
+            ],
+        ),
+        equals("method", "Method", Rubric.Method.choices),
+        narrow_by(
+            "lint",
+            "Findings",
+            [
+                ("none", "none", lambda rows: rows.filter(lint=[], lint_version__gt=0)),
+                ("any", "any", lambda rows: rows.exclude(lint=[])),
+                *((check.value, CHECK_LABELS[check], _found(check)) for check in Check),
+                ("unread", "not looked at yet", lambda rows: rows.filter(lint_version=0)),
             ],
         ),
         equals("constructor", "Constructor", [(name, name) for name in constructors]),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
+from curation.models import CorpusPrompt
 from llm.models import Completion, Endpoint, Run
 from rubrics.construction import MiningTrace as Trace
+from rubrics.lint import LINT_VERSION, findings_as_json, lint_rubric
 from rubrics.models import MiningTrace, Rubric
 from rubrics.rubric import Rubric as RubricValue
 
@@ -34,6 +36,7 @@ def store_rubric(
         known = f"rubric {earlier.pk} of the same model stands already, made through another endpoint"
         store_trace(prompt_id=prompt_id, trace=trace, run=run, failure=known)
         return None
+    prompt = CorpusPrompt.objects.only("text", "language").get(pk=prompt_id)
     row = Rubric.objects.create(
         prompt_id=prompt_id,
         method=method,
@@ -42,6 +45,8 @@ def store_rubric(
         templates=list(dict.fromkeys(template for _, template in calls.values())),
         dimensions=rubric.to_json(),
         digest=rubric.digest,
+        lint=findings_as_json(lint_rubric(rubric, prompt.text, prompt.language)),
+        lint_version=LINT_VERSION,
     )
     store_trace(prompt_id=prompt_id, trace=trace, run=run, rubric=row)
     return row

@@ -8,10 +8,11 @@ import tracemalloc
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from curation.jsonl import EmptyFileError, NotJsonLinesError, PromptLine, Refusal, read_prompts
+from curation.jsonl import EmptyFileError, NotJsonLinesError, PromptLine, Refusal, read_prompts, read_rows
+from curation.rows import Row
 
 
 def read(content: bytes, field: str | None = None, **options: int) -> list[PromptLine | Refusal]:
@@ -283,3 +284,18 @@ def test_utf_16_is_named() -> None:
 def test_nul_later_in_a_json_file_is_a_matter_of_its_line() -> None:
     found = read(b'{"prompt":"a"}\n\0\0\0\n{"prompt":"b"}\n')
     assert [type(one) for one in found] == [PromptLine, Refusal, PromptLine]
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+        max_leaves=12,
+    )
+)
+@example([2**64, -(2**63) - 1, 10**40, 1e300, float("inf"), float("nan"), "\ud800"])
+def test_a_line_means_what_the_standard_reader_takes_it_for(value: object) -> None:
+    line = json.dumps({"prompt": value}).encode()
+    (row,) = read_rows([line])
+    assert isinstance(row, Row)
+    assert repr(row.values) == repr(json.loads(line))
