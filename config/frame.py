@@ -81,6 +81,7 @@ PARENTS: Mapping[str, str] = {
     "token-revoke": "my-tokens",
     "screening-item": "screening",
     "rubric": "rubrics",
+    "rubric-compare": "rubrics",
     "candidate": "candidates",
     "candidate-choose": "candidates",
     "choice": "candidates",

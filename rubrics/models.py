@@ -7,6 +7,7 @@ from django.db import models
 
 from curation.models import CorpusPrompt
 from llm.models import Completion, Endpoint, Run
+from rubrics import rubric as value
 
 
 class Rubric(models.Model):
@@ -63,6 +64,11 @@ class Rubric(models.Model):
 
     def __str__(self) -> str:
         return f"rubric {self.pk}"
+
+    @property
+    def maximum(self) -> int:
+        """The sum of the dimensions' maxima."""
+        return value.Rubric.from_json(self.dimensions).maximum
 
 
 class MiningTrace(models.Model):

@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 
 from llm.listing import Filter, Search, equals, narrow_by
+from rubrics.comparison import Pair, compare
+from rubrics.fates import Fate, fates
 from rubrics.lint import CHECK_LABELS, Check, Finding, findings_from_json
 from rubrics.models import MiningTrace, Rubric
+from rubrics.parsing import Dimension
 from rubrics.rubric import Rubric as RubricValue
 from rubrics.rubric import RubricDimension
 
@@ -109,6 +112,23 @@ def rubric_filters() -> tuple[Filter, ...]:
 REQUEST_SEARCH = Search(
     lambda rows, query: rows.filter(prompt__text__icontains=query), label="Search the request"
 )
+
+
+def rubrics_of(prompt_id: int) -> QuerySet[Rubric]:
+    """All rubrics of a prompt, by every method and constructor, older versions included."""
+    return Rubric.objects.filter(prompt=prompt_id).order_by("pk")
+
+
+def compared(left: Rubric, right: Rubric) -> list[Pair]:
+    return compare(RubricValue.from_json(left.dimensions), RubricValue.from_json(right.dimensions))
+
+
+def fates_in(trace: MiningTrace) -> list[Fate]:
+    """What became of each candidate of a trace; none where mining had no discovery."""
+    discovered, consolidated = (
+        [Dimension(**each) for each in stored] for stored in (trace.discovered, trace.consolidated)
+    )
+    return fates(discovered, consolidated)
 
 
 def trace_of(row: Rubric) -> MiningTrace | None:

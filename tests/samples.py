@@ -137,10 +137,9 @@ def rubric(prompt: CorpusPrompt | None = None, **fields: Any) -> Rubric:
     shape = fields.pop("dimensions", None) or dimensions()
     return Rubric.objects.create(
         prompt=prompt or corpus_prompt(),
-        method="irg",
-        constructor="test-model-2026",
         dimensions=shape,
         digest=RubricValue.from_json(shape).digest,
+        **{"method": "irg", "constructor": "test-model-2026", **fields},
     )
 
 
@@ -331,6 +330,8 @@ def pages(rows: dict[str, Any]) -> Iterator[str]:
     yield reverse("adjudication-item", args=[disputed[0]])
     yield reverse("screening-item", args=[rows["reconstruction"].pk])
     yield reverse("review-withdraw", args=[rows["review"].pk])
+    yield reverse("rubric-compare")
+    yield f"{reverse('rubric-compare')}?left={rows['rubric'].pk}&right={rows['rubric'].pk}"
     yield reverse("choice", args=[rows["rubric"].pk])
     yield reverse("endpoint-edit", args=[rows["endpoint"].pk])
     yield reverse("corpus-prompt", args=[rows["failed-prompt"].pk])

@@ -18,7 +18,7 @@ EXCERPT = 180
 """Characters of a text that a list shows."""
 
 _TONES = {
-    "good": {"done", "accepted", "accept", "pass", "demonstration", "set"},
+    "good": {"done", "accepted", "accept", "pass", "demonstration", "set", "kept"},
     "warn": {
         "paused",
         "unsure",
@@ -30,8 +30,8 @@ _TONES = {
         "disputed",
         "withdrawn",
     },
-    "bad": {"failed", "rejected", "reject", "fail", "repetitive", "contaminated", "excluded"},
-    "info": {"running", "leased", "writing", "waiting", "in_review", "rewritten"},
+    "bad": {"failed", "rejected", "reject", "fail", "repetitive", "contaminated", "excluded", "dropped"},
+    "info": {"running", "leased", "writing", "waiting", "in_review", "rewritten", "merged"},
 }
 _SELECTED = SafeString(" selected")
 _SIGNS = {"good": "✓", "warn": "!", "bad": "✕", "info": "●", "plain": "○"}
