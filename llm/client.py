@@ -12,11 +12,12 @@ import json
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
 
+from llm.replay import ReplayClient, is_replay, open_replay, replay_path
+from llm.reply import Reply
 from llm.types import (
     ChatRequest,
     EndpointError,
@@ -33,18 +34,6 @@ KEEP_ALIVE_SECONDS = 4.0
 
 SHOWN_CHARACTERS = 300
 """How much of an unexpected answer an error message quotes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What a server answered. Token counts are 0 where it reported none."""
-
-    text: str
-    finish_reason: str
-    resolved_model: str
-    prompt_tokens: int
-    completion_tokens: int
-    latency_ms: int
 
 
 class OpenAIChatClient:
@@ -80,8 +69,12 @@ class OpenAIChatClient:
 
 
 @asynccontextmanager
-async def open_client(endpoint: EndpointSettings) -> AsyncIterator[OpenAIChatClient]:
-    """A client whose connections close with the block."""
+async def open_client(endpoint: EndpointSettings) -> AsyncIterator[OpenAIChatClient | ReplayClient]:
+    """A client whose connections (or file of stored calls) close with the block."""
+    if is_replay(endpoint.base_url):
+        with open_replay(replay_path(endpoint.base_url)) as client:
+            yield client
+        return
     headers = {"Authorization": f"Bearer {endpoint.api_key}"} if endpoint.api_key else {}
     connector = aiohttp.TCPConnector(limit=endpoint.max_in_flight, keepalive_timeout=KEEP_ALIVE_SECONDS)
     timeout = aiohttp.ClientTimeout(total=endpoint.timeout, connect=min(30.0, endpoint.timeout))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 
 from llm.models import Endpoint
+from llm.replay import is_replay, replay_path
 
 if TYPE_CHECKING:
     EndpointModelForm = forms.ModelForm[Endpoint]
@@ -45,8 +46,14 @@ class EndpointForm(EndpointModelForm):
 
     def clean_base_url(self) -> str:
         url = str(self.cleaned_data["base_url"]).strip().rstrip("/")
+        if is_replay(url):
+            if not replay_path(url).is_file():
+                raise forms.ValidationError(f"There is no file {replay_path(url)} on the server.")
+            return url
         if not url.startswith(("http://", "https://")):
-            raise forms.ValidationError("Start it with http:// or https://.")
+            raise forms.ValidationError(
+                "Start it with http:// or https://, or with replay: and a file's path."
+            )
         return url
 
     def clean_api_key_env(self) -> str:

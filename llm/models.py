@@ -13,7 +13,7 @@ class Endpoint(models.Model):
     """An OpenAI-compatible server and one model on it."""
 
     name = models.CharField(max_length=80, unique=True)
-    base_url = models.CharField(max_length=300, help_text="Up to and including /v1")
+    base_url = models.CharField(max_length=300, help_text="Up to and including /v1; or replay:FILE")
     model = models.CharField(max_length=200)
     api_key_env = models.CharField(
         max_length=80,

@@ -57,8 +57,8 @@ def compare(left: Rubric, right: Rubric) -> list[Pair]:
             taken.add(j)
     rows = []
     for i, dimension in enumerate(left.dimensions):
-        j, likeness = partner.get(i, (None, 0.0))
-        rows.append(Pair(dimension, None if j is None else right.dimensions[j], likeness))
+        place, likeness = partner.get(i, (-1, 0.0))
+        rows.append(Pair(dimension, right.dimensions[place] if i in partner else None, likeness))
     rows += [Pair(None, one) for j, one in enumerate(right.dimensions) if j not in taken]
     return rows
 

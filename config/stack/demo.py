@@ -25,6 +25,7 @@ from config.stack.paths import EXAMPLES, LOGS, MODEL_NAME, ROOT, STATE
 from config.stack.processes import Child, ServiceError, free_port
 from config.stack.services import DATABASE, services
 from llm.processes import end_with_parent
+from llm.replay import is_replay
 
 ROLES = ("annotator", "expert", "researcher")
 ENDPOINT = "demo-model"
@@ -175,7 +176,7 @@ def _make_endpoint(stack: ExitStack) -> Callable[[], None]:
     """
     base_url = os.environ.get("LLM_BASE_URL")
     if base_url:
-        name = os.environ.get("LLM_MODEL")
+        name = os.environ.get("LLM_MODEL") or ("replay" if is_replay(base_url) else "")
         if not name:
             raise ServiceError("LLM_BASE_URL is set: set LLM_MODEL too, to the model's name on that server.")
         key = ["--api-key-env", "LLM_API_KEY"] if os.environ.get("LLM_API_KEY") else []

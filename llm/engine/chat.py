@@ -6,9 +6,11 @@ import asyncio
 import dataclasses
 from collections.abc import Callable
 
-from llm.client import OpenAIChatClient, Reply
+from llm.client import OpenAIChatClient
 from llm.engine.batcher import Batcher
 from llm.engine.gate import Gate
+from llm.replay import ReplayClient
+from llm.reply import Reply
 from llm.types import ChatRequest, Completion, EndpointSettings, ModelError, RateLimitedError
 
 
@@ -27,7 +29,7 @@ class CallRoom:
     def __init__(
         self,
         endpoint: EndpointSettings,
-        client: OpenAIChatClient,
+        client: OpenAIChatClient | ReplayClient,
         gate: Gate,
         lookup: Batcher[str, Completion | None],
         store: Batcher[NewCall, Completion],

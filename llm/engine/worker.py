@@ -34,7 +34,7 @@ from llm.engine.steps import Step, build_step
 from llm.engine.store import find_calls, store_calls
 from llm.models import Run
 from llm.services import endpoint_settings
-from llm.types import Completion, ModelError
+from llm.types import Completion, EndpointError, ModelError
 
 logger = logging.getLogger(__name__)
 
@@ -116,6 +116,8 @@ async def work_on_run(run_id: int, stop: threading.Event | None = None) -> bool:
         worker = RunWork(run, holder, database, stop or threading.Event())
         try:
             await worker.work()
+        except EndpointError as error:  # before any call: there is no such file of stored calls
+            worker.gate.close(str(error))
         except Exception as error:
             worker.gate.close(f"The worker failed ({_in_short(error)}); its log says more")
             raise

@@ -13,7 +13,8 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from llm.client import Reply, open_client, parse_retry_after, request_body, storable
+from llm.client import open_client, parse_retry_after, request_body, storable
+from llm.reply import Reply
 from llm.types import (
     ChatMessage,
     ChatRequest,
