@@ -11,10 +11,11 @@ from config.mining_form import MiningForm
 from config.pipeline import STAGES
 from curation.models import Source
 from curation.services import LARGEST_SEED, MOST_PER_SOURCE
+from llm.limits_form import LimitsForm
 from llm.models import Endpoint
 
 
-class StartForm(MiningForm, JudgingForm):
+class StartForm(MiningForm, JudgingForm, LimitsForm):
     """Which stage, on which endpoint, how many at most, what a stage that plans is to plan, how one that
     mines is to mine, and how one that judges is to read.
 
@@ -53,6 +54,13 @@ class StartForm(MiningForm, JudgingForm):
         max_value=LARGEST_SEED,
         initial=0,
         help_text="Decides which one is made by which strategy. The same seed gives the same plan.",
+    )
+
+    pilot_items = forms.IntegerField(
+        required=False,
+        min_value=1,
+        label="Try so many items first",
+        help_text="Then the run pauses, and its page says what the rest will cost.",
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -91,6 +91,8 @@ PARENTS: Mapping[str, str] = {
     "snapshot-new": "snapshots",
     "run": "runs",
     "run-start": "runs",
+    "run-limit": "runs",
+    "run-clone": "runs",
     "endpoint": "endpoints",
     "endpoint-new": "endpoints",
     "endpoint-edit": "endpoints",

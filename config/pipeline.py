@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.auth.models import User
+from django.db import transaction
 
 from curation.models import Source
 from curation.services import start_filtering, start_reconstruction
 from llm.models import Endpoint, Run
+from llm.services import limit_run
 from rubrics.construction import PAPER_BOUNDS, AcceptanceBounds
 from rubrics.models import Assessment, Rubric
 from rubrics.services import start_mining
@@ -99,10 +101,13 @@ def start_stage(
     bounds: AcceptanceBounds = PAPER_BOUNDS,
     policy: str = Assessment.Policy.PAPER,
     samples: int = 1,
+    max_calls: int | None = None,
+    max_tokens: int | None = None,
+    pilot_items: int | None = None,
 ) -> Run:
     """Queues everything that waits for a stage; `per_source`, `seed` and `source` are for one that plans,
     `method` for one that makes or reads rubrics, `bounds` for one that mines, `policy` and `samples` for one
-    that judges.
+    that judges. `max_calls`, `max_tokens` and `pilot_items` are when a run that asks a model pauses.
 
     Raises ValueError when a needed endpoint is missing.
     """
@@ -120,4 +125,8 @@ def start_stage(
         if endpoint is None:
             raise ValueError(f"{chosen.label} needs an endpoint")
         given["endpoint"] = endpoint
-    return chosen.start(**given)
+    with transaction.atomic():  # workers are told after the commit, of a run with its limits
+        run = chosen.start(**given)
+        if chosen.needs_endpoint:
+            limit_run(run_id=run.pk, max_calls=max_calls, max_tokens=max_tokens, pilot_items=pilot_items)
+    return run

@@ -57,6 +57,17 @@ class Run(models.Model):
     endpoint = models.ForeignKey(
         Endpoint, on_delete=models.PROTECT, null=True, blank=True, related_name="runs"
     )
+    max_calls = models.PositiveBigIntegerField(
+        null=True, blank=True, help_text="Made so many calls, the run pauses"
+    )
+    max_tokens = models.PositiveBigIntegerField(
+        null=True, blank=True, help_text="Read and written so many tokens, the run pauses"
+    )
+    pilot_items = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        help_text="Taken up so many items, the run pauses, with an estimate for the rest",
+    )
     parallelism = models.PositiveSmallIntegerField(default=1, help_text="Worker processes wanted")
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"

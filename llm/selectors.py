@@ -100,6 +100,32 @@ def kind_label(kind: str) -> str:
     return step_labels().get(kind, kind)
 
 
+@dataclass(frozen=True, slots=True)
+class RunEstimate:
+    """What the `left` items will cost if they are like the `ended` ones; `seconds` is None without a rate."""
+
+    left: int
+    ended: int
+    calls: int
+    tokens: int
+    seconds: float | None
+
+
+def run_estimate(run: Run, progress: RunProgress) -> RunEstimate | None:
+    """None while nothing has ended, when nothing is left, and for runs that ask no model."""
+    if run.endpoint_id is None or not progress.ended or not progress.left:
+        return None
+    share = progress.left / progress.ended
+    worked = run.ticks.aggregate(seconds=Sum("seconds"))["seconds"]
+    return RunEstimate(
+        progress.left,
+        progress.ended,
+        round(run.calls * share),
+        round((run.prompt_tokens + run.completion_tokens) * share),
+        worked / run.parallelism * share if worked else None,
+    )
+
+
 def run_progress(run: Run) -> RunProgress:
     counts = dict(run.items.order_by().values_list("state").annotate(Count("pk")))
     items_rate, calls_rate = _rates(run)

@@ -96,16 +96,47 @@ def set_workers(*, run_id: int, count: int) -> None:
         transaction.on_commit(lambda: tell_workers(run_id, count))
 
 
+def limit_run(
+    *, run_id: int, max_calls: int | None, max_tokens: int | None, pilot_items: int | None = None
+) -> None:
+    """What a run may cost before it pauses, None for no limit; a run at work heeds it within seconds."""
+    Run.objects.filter(pk=run_id).update(max_calls=max_calls, max_tokens=max_tokens, pilot_items=pilot_items)
+
+
+def clone_run(*, run_id: int, failed_only: bool, user: User | None = None) -> Run:
+    """A new run over the same subjects (or those that failed) with the same settings and limits.
+
+    What is stored already is not asked again, so it costs what is missing.
+    """
+    old = Run.objects.select_related("endpoint").get(pk=run_id)
+    items = old.items.filter(state=RunItem.State.FAILED) if failed_only else old.items.all()
+    with transaction.atomic():
+        run = start_run(
+            kind=old.kind,
+            subject_ids=items.order_by("pk").values_list("subject_id", flat=True),
+            endpoint=old.endpoint,
+            parameters={**old.parameters, "cloned_from": old.pk},
+            user=user,
+            parallelism=old.parallelism,
+            alike=Q(run=old) | Q(run__parameters__cloned_from=old.pk),
+        )
+        limit_run(run_id=run.pk, max_calls=old.max_calls, max_tokens=old.max_tokens)
+        run.refresh_from_db()
+    return run
+
+
 def pause_run(*, run_id: int) -> bool:
     """No new calls; those in flight are finished and kept. False when the run was not running."""
     return _move(run_id, {Run.State.RUNNING}, Run.State.PAUSED, "Paused by hand") is not None
 
 
 def continue_run(*, run_id: int) -> bool:
-    """Goes on with a paused run; what is stored is not asked again."""
+    """Goes on with a paused run; what is stored is not asked again, and a pilot is over."""
     with transaction.atomic():
         run = _move(run_id, {Run.State.PAUSED}, Run.State.RUNNING, "")
         if run:
+            run.pilot_items = None
+            run.save(update_fields=["pilot_items"])
             _tell_workers_after_commit(run)
     return run is not None
 

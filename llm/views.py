@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from llm import selectors, services
 from llm.access import Role, role_required
 from llm.endpoint_form import EndpointForm
+from llm.limits_form import LimitsForm
 from llm.listing import count_of, equals, listing
 from llm.models import Completion, Endpoint, Run, RunItem
 from llm.web import PageRequest, render_page
@@ -36,10 +37,13 @@ def runs(request: PageRequest) -> HttpResponse:
 @require_safe
 def run(request: PageRequest, pk: int) -> HttpResponse:
     row = get_object_or_404(Run.objects.select_related("endpoint", "created_by"), pk=pk)
+    progress = selectors.run_progress(row)
     context = {
         "run": row,
         "label": selectors.kind_label(row.kind),
-        "progress": selectors.run_progress(row),
+        "progress": progress,
+        "estimate": selectors.run_estimate(row, progress),
+        "limits": LimitsForm(initial={"max_calls": row.max_calls, "max_tokens": row.max_tokens}),
         "chart": selectors.run_chart(row),
         "failures": selectors.run_failures(row),
         "rows": listing(request, row.items.all(), filters=[equals("state", "State", RunItem.State.choices)]),
@@ -96,6 +100,33 @@ def run_retry(request: PageRequest, pk: int) -> HttpResponse:
     else:
         messages.warning(request, f"Run {pk} has no such failed items any more.")
     return redirect("run", pk=pk)
+
+
+@role_required(Role.RESEARCHER)
+@require_POST
+def run_limit(request: PageRequest, pk: int) -> HttpResponse:
+    """Sets what the run may cost; a paused one goes on only when somebody says so."""
+    row = get_object_or_404(Run, pk=pk)
+    form = LimitsForm(request.POST)
+    if form.is_valid():
+        services.limit_run(run_id=pk, pilot_items=row.pilot_items, **form.cleaned_data)
+        messages.success(request, f"The limits of run {pk} are set.")
+    else:
+        said = {form[name].label: " ".join(map(str, errors)) for name, errors in form.errors.items()}
+        wrong = "; ".join(f"{label}: {errors}" for label, errors in said.items())
+        messages.error(request, f"The limits stay as they were. {wrong}")
+    return redirect("run", pk=pk)
+
+
+@role_required(Role.RESEARCHER)
+@require_POST
+def run_clone(request: PageRequest, pk: int) -> HttpResponse:
+    """A new run like this one, over all of its items or those that failed."""
+    get_object_or_404(Run, pk=pk)
+    made = services.clone_run(run_id=pk, failed_only="failed" in request.POST, user=request.user)
+    if made.total == 0:
+        messages.info(request, "Nothing of that run can be done again, so this one ended at once.")
+    return redirect("run", pk=made.pk)
 
 
 @role_required(Role.RESEARCHER)

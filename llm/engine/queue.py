@@ -13,6 +13,7 @@ from django.db import connection, transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
+from llm.engine.limits import Limits
 from llm.models import Run, RunItem, RunTick, RunWorker
 
 MAX_CLAIMS = 8
@@ -57,6 +58,17 @@ def enter_run(run_id: int, holder: uuid.UUID, host: str) -> Run | None:
             run.started_at = now
             run.save(update_fields=["started_at"])
     return run
+
+
+def limits_of(run_id: int) -> Limits:
+    """Today's limits: they may be raised while a run is at work."""
+    return Limits(*Run.objects.values_list("max_calls", "max_tokens", "pilot_items").get(pk=run_id))
+
+
+def room_in_pilot(run_id: int, items: int) -> int:
+    """How many more items a pilot of so many may take up."""
+    waiting = RunItem.objects.filter(run=run_id, state=RunItem.State.PENDING).count()
+    return max(0, items - (Run.objects.values_list("total", flat=True).get(pk=run_id) - waiting))
 
 
 _CLAIM = """

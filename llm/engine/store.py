@@ -9,6 +9,7 @@ from django.db import connection, transaction
 from django.db.models import F
 
 from llm.engine.chat import NewCall
+from llm.engine.limits import Spent
 from llm.models import Completion, Endpoint, Run
 from llm.types import ChatRequest
 from llm.types import Completion as CompletionValue
@@ -20,6 +21,13 @@ def find_calls(keys: Sequence[str]) -> Mapping[str, CompletionValue]:
         "key", "text", "finish_reason", "resolved_model", "prompt_tokens", "completion_tokens", "latency_ms"
     )
     return {row.key: row.value() for row in rows}
+
+
+def spent_by(run_id: int) -> Spent:
+    """What a run has cost by now, by all its workers."""
+    fields = ("calls", "prompt_tokens", "completion_tokens")
+    calls, read, written = Run.objects.values_list(*fields).get(pk=run_id)
+    return Spent(calls, read + written)
 
 
 def store_calls(run_id: int, endpoint: Endpoint, calls: Sequence[NewCall]) -> Sequence[CompletionValue]:

@@ -29,9 +29,10 @@ from llm.engine import queue
 from llm.engine.batcher import Batcher
 from llm.engine.chat import CallRoom, ItemChat, NewCall
 from llm.engine.gate import Gate, HeldBackError
+from llm.engine.limits import Limits, pilot_over, reached
 from llm.engine.queue import Beat, ClaimedItem
 from llm.engine.steps import Step, build_step
-from llm.engine.store import find_calls, store_calls
+from llm.engine.store import find_calls, spent_by, store_calls
 from llm.models import Run
 from llm.services import endpoint_settings
 from llm.types import Completion, EndpointError, ModelError
@@ -143,8 +144,10 @@ class RunWork:
         self.endpoint = endpoint_settings(run.endpoint) if run.endpoint else None
         self.in_hand = self.endpoint.max_in_flight if self.endpoint else LOCAL_ITEMS_IN_HAND
         self.gate = Gate(self.in_hand)
+        self.limits = Limits(run.max_calls, run.max_tokens, run.pilot_items)
         self.calls = self.replayed = self.tokens = 0
         self.reported_at = time.monotonic()
+        self._pilot_is_over = False
         self._finish = Batcher(self._store_outcomes, linger=FINISH_LINGER)
 
     async def work(self) -> None:
@@ -182,6 +185,8 @@ class RunWork:
             if not self.gate.closed and len(active) <= refill_below:
                 active |= await self._take_up(step, room, capacity - len(active))
             if not active:
+                if self._pilot_is_over and self.limits.items is not None:
+                    self.gate.close(pilot_over(self.limits.items))
                 return
             finished, active = await asyncio.wait(active, return_when=asyncio.FIRST_COMPLETED)
             for task in finished:
@@ -190,6 +195,11 @@ class RunWork:
     async def _take_up(
         self, step: Step[Any, Any], room: CallRoom | None, count: int
     ) -> set[asyncio.Task[None]]:
+        if self.limits.items is not None:
+            count = min(count, await self.database(queue.room_in_pilot, self.run.pk, self.limits.items))
+            if not count:
+                self._pilot_is_over = True
+                return set()
         items = await self.database(queue.claim_items, self.run.pk, self.holder, count)
         if not items:
             return set()
@@ -226,7 +236,15 @@ class RunWork:
         stored: Sequence[Completion] = await self.database(store_calls, self.run.pk, self.run.endpoint, calls)
         self.calls += len(calls)
         self.tokens += sum(call.reply.completion_tokens for call in calls)
+        await self._heed_limits()
         return stored
+
+    async def _heed_limits(self) -> None:
+        """Closes the gate once all workers together have spent what the run may cost."""
+        if self.limits.calls is None and self.limits.tokens is None:
+            return
+        if said := reached(self.limits, await self.database(spent_by, self.run.pk)):
+            self.gate.close(said)
 
     def _count_replay(self) -> None:
         self.replayed += 1
@@ -256,6 +274,7 @@ class RunWork:
         seconds, self.reported_at = now - self.reported_at, now
         beat = Beat(seconds, self.gate.in_flight, self.calls, self.replayed, self.tokens, self._notice())
         self.calls = self.replayed = self.tokens = 0
+        self.limits = await self.database(queue.limits_of, self.run.pk)
         return await self.database(queue.beat, self.run.pk, self.holder, beat)
 
     def _notice(self) -> str:

@@ -375,3 +375,45 @@ def test_other_methods_and_judges_may_work_on_what_waits_in_a_run(research_clien
     ]
     assert mined == [True, True, True, False]
     assert list(Run.objects.filter(kind="assess").order_by("pk").values_list("total", flat=True)) == [1, 1, 0]
+
+
+def test_limits_are_set_on_the_page_of_a_run(research_client: Client) -> None:
+    run = run_with_items(done=2, pending=8)
+    address = reverse("run-limit", args=[run.pk])
+    research_client.post(address, {"max_calls": "500", "max_tokens": ""})
+    run.refresh_from_db()
+    assert (run.max_calls, run.max_tokens) == (500, None)
+    page = research_client.post(address, {"max_calls": "-1"}, follow=True).text
+    assert "The limits stay as they were. Calls, at most:" in page
+    run.refresh_from_db()
+    assert run.max_calls == 500
+    assert "<dt>Calls, at most</dt><dd>500</dd>" in page
+
+
+def test_a_run_is_started_again_from_its_page(research_client: Client) -> None:
+    run = run_with_items(done=3, failed=2)
+    Run.objects.filter(pk=run.pk).update(state=Run.State.DONE)
+    research_client.post(reverse("run-clone", args=[run.pk]), {"failed": "1"})
+    research_client.post(reverse("run-clone", args=[run.pk]))
+    totals = Run.objects.exclude(pk=run.pk).order_by("pk").values_list("total", flat=True)
+    assert list(totals) == [2, 5 - 2]  # the two that failed wait in the first already
+
+
+def test_the_page_says_what_the_rest_will_cost(research_client: Client) -> None:
+    run = run_with_items(done=10, pending=90)
+    Run.objects.filter(pk=run.pk).update(
+        endpoint=endpoint(), calls=20, prompt_tokens=1_000, completion_tokens=500
+    )
+    page = research_client.get(reverse("run", args=[run.pk])).text
+    assert "For the 90 items left: about <strong>180</strong> calls" in page
+    assert "if they are like the 10 that ended" in page
+
+
+def test_a_run_is_started_with_a_pilot_and_limits(research_client: Client) -> None:
+    corpus_prompt()
+    asked = {"stage": "mine", "endpoint": endpoint().pk, "pilot_items": "20", "max_calls": "900"}
+    research_client.post(reverse("run-start"), asked)
+    run = Run.objects.get(total=1)
+    assert (run.pilot_items, run.max_calls, run.max_tokens) == (20, 900, None)
+    wrong = research_client.post(reverse("run-start"), asked | {"pilot_items": "0"})
+    assert wrong.status_code == 422
