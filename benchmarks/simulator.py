@@ -65,6 +65,11 @@ class Simulator:
             await asyncio.sleep(3600)
         if fault == "html":
             return web.Response(text="<html><body>Welcome to nginx</body></html>", content_type="text/html")
+        if fault == "no tokens":
+            message = {"role": "assistant", "content": ""}
+            usage = {"prompt_tokens": 10, "completion_tokens": 0}
+            choice = {"message": message, "finish_reason": "stop"}
+            return web.json_response({"model": "simulated", "choices": [choice], "usage": usage})
         if fault == "429":
             return web.json_response(
                 {"error": {"message": "slow down"}}, status=429, headers={"Retry-After": "1"}

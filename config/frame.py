@@ -96,6 +96,8 @@ PARENTS: Mapping[str, str] = {
     "endpoint": "endpoints",
     "endpoint-new": "endpoints",
     "endpoint-edit": "endpoints",
+    "endpoint-test": "endpoints",
+    "endpoint-metrics": "endpoints",
     "call": "endpoints",
 }
 """Which list a page stands under, by route name."""

@@ -22,6 +22,7 @@ from llm.types import (
     ChatRequest,
     EndpointError,
     EndpointSettings,
+    NoTokensError,
     RateLimitedError,
     RefusedError,
     RetryableError,
@@ -65,7 +66,10 @@ class OpenAIChatClient:
             raise EndpointError(f"{self._url} did not answer in HTTP: {error}") from error
         if status != 200:
             raise error_for_status(status, headers, raw, self._url)
-        return read_reply(raw, self._url, latency_ms=round((time.monotonic() - started) * 1000))
+        reply = read_reply(raw, self._url, latency_ms=round((time.monotonic() - started) * 1000))
+        if not reply.text and not reply.completion_tokens:
+            raise NoTokensError(f"{self._url} answered 200 without a single token")
+        return reply
 
 
 @asynccontextmanager

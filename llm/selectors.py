@@ -100,6 +100,35 @@ def kind_label(kind: str) -> str:
     return step_labels().get(kind, kind)
 
 
+SPEED_FROM = 500
+"""The latest calls that a server's speed is told by."""
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointSpeed:
+    """Of the latest `calls`: seconds that half and 95% of them took at most, and tokens a second in one."""
+
+    calls: int
+    p50_seconds: float
+    p95_seconds: float
+    tokens_per_second: float
+
+
+def endpoint_speed(endpoint: Endpoint) -> EndpointSpeed | None:
+    """None before the first call."""
+    latest = endpoint.completions.order_by("-created_at").values_list("latency_ms", "completion_tokens")
+    rows = [(latency, tokens) for latency, tokens in latest[:SPEED_FROM] if latency]
+    if not rows:
+        return None
+    took = sorted(latency for latency, _ in rows)
+    return EndpointSpeed(
+        len(rows),
+        took[len(took) // 2] / 1000,
+        took[min(len(took) - 1, int(0.95 * len(took)))] / 1000,
+        1000 * sum(tokens for _, tokens in rows) / sum(took),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class RunEstimate:
     """What the `left` items will cost if they are like the `ended` ones; `seconds` is None without a rate."""

@@ -153,6 +153,12 @@ class UnreachableError(RetryableError):
     kind = "connection"
 
 
+class NoTokensError(RetryableError):
+    """An answer of 200 without a single token: the server is up and its engine is not."""
+
+    kind = "no tokens"
+
+
 class SlowAnswerError(RetryableError):
     """No answer within the endpoint's time limit, `waited` seconds."""
 

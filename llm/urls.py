@@ -17,5 +17,7 @@ urlpatterns = [
     path("endpoints/new/", views.endpoint_new, name="endpoint-new"),
     path("endpoints/<int:pk>/", views.endpoint, name="endpoint"),
     path("endpoints/<int:pk>/edit/", views.endpoint_edit, name="endpoint-edit"),
+    path("endpoints/<int:pk>/test/", views.endpoint_test, name="endpoint-test"),
+    path("endpoints/<int:pk>/metrics/", views.endpoint_metrics, name="endpoint-metrics"),
     path("calls/<str:key>/", views.call, name="call"),
 ]

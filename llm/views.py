@@ -16,6 +16,7 @@ from llm.endpoint_form import EndpointForm
 from llm.limits_form import LimitsForm
 from llm.listing import count_of, equals, listing
 from llm.models import Completion, Endpoint, Run, RunItem
+from llm.probing import probe, server_metrics
 from llm.web import PageRequest, render_page
 
 RECENT_CALLS = 25
@@ -144,10 +145,30 @@ def endpoint(request: PageRequest, pk: int) -> HttpResponse:
         "endpoint": row,
         "key_is_set": bool(row.api_key_env and os.environ.get(row.api_key_env)),
         "models": selectors.models_seen(row),
+        "speed": selectors.endpoint_speed(row),
         "calls": row.completions.defer("text", "request")[:RECENT_CALLS],
         "runs": row.runs.all()[:10],
     }
     return render_page(request, "llm/endpoint.html", context)
+
+
+@role_required(Role.RESEARCHER)
+@require_POST
+def endpoint_test(request: PageRequest, pk: int) -> HttpResponse:
+    """Asks the server one short question, while the page waits."""
+    row = get_object_or_404(Endpoint, pk=pk)
+    return render_page(
+        request, "llm/endpoint_test.html", {"endpoint": row, "probe": probe(row)}, parts=["probe"]
+    )
+
+
+@role_required(Role.RESEARCHER)
+@require_safe
+def endpoint_metrics(request: PageRequest, pk: int) -> HttpResponse:
+    """What the server says of itself, loaded by its page once that is there."""
+    row = get_object_or_404(Endpoint, pk=pk)
+    context = {"endpoint": row, "metrics": server_metrics(row)}
+    return render_page(request, "llm/endpoint_metrics.html", context, parts=["metrics"])
 
 
 @role_required(Role.RESEARCHER)

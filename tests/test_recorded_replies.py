@@ -101,7 +101,13 @@ async def test_a_request_goes_all_the_way(example: str, strategy: Strategy, lang
         assert all(item.comment for item in assessed.items)
 
 
-@pytest.mark.parametrize("row", REAL, ids=lambda row: f"{row['request']}-{row['stage']}-{row['model']}")
+NONE_YET = pytest.param({}, marks=pytest.mark.skip("no replies to real requests are recorded yet"), id="none")
+
+
+@pytest.mark.parametrize(
+    "row",
+    [pytest.param(row, id=f"{row['request']}-{row['stage']}-{row['model']}") for row in REAL] or [NONE_YET],
+)
 def test_a_reply_to_a_real_request_is_read_exactly(row: dict[str, Any]) -> None:
     """The prompt is rendered today as it was answered, and the reply gives what it gave when it was looked
     at; one in the plain form also gives what the plainest reading gives."""

@@ -54,16 +54,6 @@ def chip(state: str, label: str = "") -> SafeString:
     )
 
 
-@register.filter
-def span(seconds: float) -> str:
-    """A stretch of time in words, rounded as one would say it."""
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s"
-    if seconds < 5_400:
-        return f"{round(seconds / 60)} min"
-    return f"{seconds / 3600:.1f} h"
-
-
 @register.simple_tag
 def options(choices: Iterable[tuple[str, str]], chosen: str) -> SafeString:
     """The options of a select; a loop in a template takes ten times as long, and lists have many."""

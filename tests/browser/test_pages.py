@@ -129,7 +129,7 @@ def test_every_control_can_be_reached_and_seen_in_focus(page_for: PageFor) -> No
     page = page_for(person("rosa", Role.RESEARCHER))
     page.goto("/runs/start/")
     seen = set()
-    for _ in range(40):
+    for _ in range(60):
         page.keyboard.press("Tab")
         outline, name = page.evaluate(FOCUS)
         if name:

@@ -259,6 +259,19 @@ def test_a_server_that_never_answers_pauses_the_run(
     assert "no answer" in run.notice
 
 
+def test_a_server_that_is_up_and_makes_no_tokens_pauses_the_run_and_fails_no_item(
+    server: SimulatedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its address answers 200 to everything, as a health check would see it."""
+    monkeypatch.setattr(gate, "GIVE_UP_SECONDS", 1.0)
+    server.fail_next(*["no tokens"] * 500)
+    run = work(start_run(kind="test-two-calls", subject_ids=range(8), endpoint=server.endpoint()))
+    assert run.state == Run.State.PAUSED
+    assert "answered 200 without a single token" in run.notice
+    assert states(run) == {"pending": 8}
+    assert not Completion.objects.exists()  # nothing that would be replayed when the server is well again
+
+
 def test_hiccups_cost_tries_but_no_item(server: SimulatedServer) -> None:
     server.fail_next("500", "429", "502", "429")
     run = work(start_run(kind="test-two-calls", subject_ids=range(12), endpoint=server.endpoint()))
