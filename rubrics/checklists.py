@@ -42,7 +42,7 @@ def read_checklist(source: str | bytes) -> Rubric:
 def checklist_line(
     *, index: int, query: str, checklist: list[dict[str, str]], provenance: Mapping[str, Any]
 ) -> str:
-    """One line in WritingBench's shape, with its line end; `provenance` is a key that WritingBench has not."""
+    """One line in WritingBench's shape, with its line end; the key `provenance` is ours."""
     line = {"index": index, "domain1": "", "domain2": "", "query": query, "checklist": checklist}
     return json.dumps({**line, "provenance": provenance}, ensure_ascii=False) + "\n"
 

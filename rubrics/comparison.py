@@ -9,13 +9,20 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
+from curation.difference import Run, difference
 from rubrics.lint.terms import content_terms
 from rubrics.rubric import Rubric, RubricDimension, name_key
 
 ALIKE = 0.15
 """Cosine of two dimensions' weighted terms from which on they answer to each other (ours)."""
+
+MOSTLY = 0.5
+"""Share of a text that has to stand in the other one for the rest to be marked (ours): where most is new,
+marks are in the way of reading."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +44,103 @@ class Pair:
     def same(self) -> bool:
         """Both sides say the same, word for word."""
         return self.left == self.right
+
+
+@dataclass(frozen=True, slots=True)
+class SideText:
+    """A dimension of one side with what its counterpart does not have marked; each text is in runs."""
+
+    dimension: RubricDimension
+    name: Sequence[Run]
+    scope: Sequence[Run]
+    levels: Sequence[tuple[str, Sequence[Run]]]
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonRow:
+    """A pair as a page shows it."""
+
+    pair: Pair
+    left: SideText | None
+    right: SideText | None
+
+    @property
+    def both(self) -> tuple[SideText | None, SideText | None]:
+        return self.left, self.right
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """How many dimensions of a rubric another one has changed, added and left out. `moved` says that those
+    that stayed stand in another order."""
+
+    changed: int
+    added: int
+    removed: int
+    moved: bool
+
+    def __str__(self) -> str:
+        """
+        >>> str(Changes(1, 0, 2, True))
+        '1 changed, 2 removed, order changed'
+        """
+        counts = ((self.changed, "changed"), (self.added, "added"), (self.removed, "removed"))
+        said = [f"{count} {word}" for count, word in counts if count]
+        return ", ".join([*said, *(["order changed"] if self.moved else [])]) or "no difference"
+
+
+def changes(earlier: Rubric, later: Rubric) -> Changes:
+    """What became of the earlier rubric's dimensions in the later one."""
+    pairs = compare(earlier, later)
+    places = [later.dimensions.index(pair.right) for pair in pairs if pair.left and pair.right]
+    return Changes(
+        sum(1 for pair in pairs if pair.left and pair.right and not pair.same),
+        sum(1 for pair in pairs if not pair.left),
+        sum(1 for pair in pairs if not pair.right),
+        places != sorted(places),
+    )
+
+
+def marked(pairs: Sequence[Pair]) -> list[ComparisonRow]:
+    """The pairs with the words marked that differ, in texts that are mostly the same."""
+    rows = []
+    for pair in pairs:
+        if pair.left and pair.right and not pair.same:
+            rows.append(ComparisonRow(pair, *_marked_sides(pair.left, pair.right)))
+        else:
+            left, right = (None if one is None else _plain_side(one) for one in pair.both)
+            rows.append(ComparisonRow(pair, left, right))
+    return rows
+
+
+def _marked_sides(left: RubricDimension, right: RubricDimension) -> tuple[SideText, SideText]:
+    names = _runs(left.name, right.name)
+    scopes = _runs(left.criteria_description, right.criteria_description)
+    levels = [
+        _runs(one.description if one else "", other.description if other else "")
+        for one, other in zip_longest(left.levels, right.levels)
+    ]
+    return (
+        SideText(left, names[0], scopes[0], _labelled(left, [each[0] for each in levels])),
+        SideText(right, names[1], scopes[1], _labelled(right, [each[1] for each in levels])),
+    )
+
+
+def _plain_side(one: RubricDimension) -> SideText:
+    plain = [((level.description, False),) for level in one.levels]
+    return SideText(one, ((one.name, False),), ((one.criteria_description, False),), _labelled(one, plain))
+
+
+def _labelled(one: RubricDimension, runs: Sequence[Sequence[Run]]) -> list[tuple[str, Sequence[Run]]]:
+    return [(level.label, each) for level, each in zip(one.levels, runs, strict=False)]
+
+
+def _runs(left: str, right: str) -> tuple[Sequence[Run], Sequence[Run]]:
+    found = difference(left, right)
+    same = sum(len(text) for text, is_changed in found.source if not is_changed)
+    if same >= MOSTLY * max(len(left), len(right)):
+        return found.source, found.reconstruction
+    return ((left, False),), ((right, False),)
 
 
 def compare(left: Rubric, right: Rubric) -> list[Pair]:

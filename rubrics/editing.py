@@ -25,7 +25,7 @@ from rubrics.rubric import (
 
 MOST_DIMENSIONS = 40
 MOST_LEVELS = 15
-"""What the editor's form has room for (ours); a rubric beyond it can be imported and read, not edited here."""
+"""What the editor's form has room for (ours)."""
 
 
 class OperationError(ValueError):
@@ -68,6 +68,12 @@ def draft_of(rubric: Rubric) -> Draft:
             for one in rubric.dimensions
         )
     )
+
+
+def fits(draft: Draft) -> bool:
+    """The form has room for all of it."""
+    levels = max((len(one.levels) for one in draft.dimensions), default=0)
+    return len(draft.dimensions) <= MOST_DIMENSIONS and levels <= MOST_LEVELS
 
 
 def problems(draft: Draft) -> dict[str, str]:
@@ -231,9 +237,7 @@ def _split(draft: Draft, place: int) -> Edited:
     while name_key(f"{one.name} ({number})") in taken:
         number += 1
     twin = replace(one, name=f"{one.name} ({number})")
-    return Edited(
-        Draft((*draft.dimensions[: place + 1], twin, *draft.dimensions[place + 1 :])), place + 1
-    )
+    return Edited(Draft((*draft.dimensions[: place + 1], twin, *draft.dimensions[place + 1 :])), place + 1)
 
 
 def _add_level(draft: Draft, place: int, at: int) -> Edited:

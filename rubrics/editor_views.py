@@ -14,7 +14,7 @@ from curation.models import CorpusPrompt
 from llm.access import Role, role_required
 from llm.web import PageRequest, render_page
 from rubrics.checklists import LARGEST, read_checklist
-from rubrics.comparison import compare
+from rubrics.comparison import compare, marked
 from rubrics.editing import (
     MOST_DIMENSIONS,
     MOST_LEVELS,
@@ -24,6 +24,7 @@ from rubrics.editing import (
     apply,
     draft_from_json,
     draft_of,
+    fits,
     problems,
     rubric_of,
     with_texts_of,
@@ -43,6 +44,8 @@ DONE = {
 }
 """What an operation leaves to say; others show for themselves."""
 
+TOO_LARGE = f"the editor has room for {MOST_DIMENSIONS} dimensions of {MOST_LEVELS} levels each"
+
 FROM_NOTHING = Draft((DraftDimension(),) * 3)
 
 
@@ -52,6 +55,9 @@ def rubric_edit(request: PageRequest, pk: int) -> HttpResponse:
     """A new version of a rubric; the row itself stays as it is."""
     parent = get_object_or_404(Rubric.objects.select_related("prompt", "created_by"), pk=pk)
     value = RubricValue.from_json(parent.dimensions)
+    if not fits(draft_of(value)):
+        messages.error(request, f"Rubric {pk} cannot be edited here: {TOO_LARGE}.")
+        return redirect("rubric", pk=pk)
     if request.method != "POST":
         form = EditorForm(draft_of(value), newest=newest_of(parent).pk)
         return _editor(request, form, parent.prompt, parent)
@@ -72,7 +78,9 @@ def rubric_edit(request: PageRequest, pk: int) -> HttpResponse:
     if not saved.changed:
         same = f"This is word for word version {saved.rubric.version}, the newest one. Nothing was saved."
         return _editor(request, replace(form, problems={"": same}), parent.prompt, parent)
-    messages.success(request, f"Version {saved.rubric.version} is saved; the versions before it are unchanged.")
+    messages.success(
+        request, f"Version {saved.rubric.version} is saved; the versions before it are unchanged."
+    )
     return redirect("rubric", pk=saved.rubric.pk)
 
 
@@ -105,7 +113,7 @@ def _worked_on(request: PageRequest, form: EditorForm, operation: str) -> Editor
         edited = apply(form.draft, operation)
     except OperationError:
         return replace(form, problems={"": "That could not be done here; nothing is changed."})
-    done = DONE.get(operation.split(":")[0], "")
+    done = DONE.get(operation.partition(":")[0], "")
     return replace(
         form,
         draft=edited.draft,
@@ -122,12 +130,8 @@ def _imported(request: PageRequest, form: EditorForm) -> EditorForm:
         if given is not None and (given.size or 0) > LARGEST:
             raise InvalidRubricError(f"{given.size or 0:,} bytes; at most {LARGEST:,} are read")
         value = read_checklist(given.read() if given is not None else pasted)
-        if len(value.dimensions) > MOST_DIMENSIONS or any(
-            len(one.levels) > MOST_LEVELS for one in value.dimensions
-        ):
-            raise InvalidRubricError(
-                f"the editor has room for {MOST_DIMENSIONS} dimensions of {MOST_LEVELS} levels each"
-            )
+        if not fits(draft_of(value)):
+            raise InvalidRubricError(TOO_LARGE)
     except InvalidRubricError as error:
         return replace(form, problems={"import": f"Not imported: {error}."}, pasted=pasted)
     return replace(form, draft=draft_of(value), before=form.draft, done=DONE["import"])
@@ -142,8 +146,9 @@ def _editor(
     newer: Rubric | None = None,
     mine: RubricValue | None = None,
 ) -> HttpResponse:
-    context: dict[str, Any] = {"form": form, "prompt": prompt, "parent": parent, "newer": newer}
+    context: dict[str, Any] = {"form": form, "prompt": prompt, "of": parent, "newer": newer}
     if newer and mine:
-        context["pairs"] = compare(RubricValue.from_json(newer.dimensions), mine)
+        context["newer_name"] = f"Version {newer.version}"
+        context["pairs"] = marked(compare(RubricValue.from_json(newer.dimensions), mine))
     status = 409 if newer else 422 if form.problems else 200
     return render_page(request, "rubrics/editor.html", context, parts=["editor"], status=status)

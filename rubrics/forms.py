@@ -139,7 +139,7 @@ class EditorForm:
 
 
 def draft_sent(sent: QueryDict) -> Draft:
-    """The draft that the form holds; what is missing of it is empty, what is beyond its bounds is left out."""
+    """The draft that the form holds; what is missing of it is empty, what is beyond its bounds left out."""
     return Draft(
         tuple(
             DraftDimension(

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 
 from llm.listing import Filter, Search, equals, narrow_by
-from rubrics.comparison import Pair, compare
-from rubrics.fates import Fate, fates
+from llm.models import Completion
+from rubrics.comparison import Changes, ComparisonRow, changes, compare, marked
+from rubrics.fates import Fate, Kind, fates
 from rubrics.lint import CHECK_LABELS, Check, Finding, findings_from_json
 from rubrics.models import MiningTrace, Rubric
 from rubrics.parsing import Dimension
 from rubrics.rubric import Rubric as RubricValue
 from rubrics.rubric import RubricDimension
+from rubrics.versions import line_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,12 @@ def _found(check: Check) -> Callable[[QuerySet[Rubric]], QuerySet[Rubric]]:
     return lambda rows: rows.filter(lint__contains=[{"check": check.value}])
 
 
+def _superseded() -> Exists:
+    """A later version stands in the line of the outer row."""
+    first = Coalesce(OuterRef("root"), OuterRef("pk"))
+    return Exists(Rubric.objects.filter(root=first, version__gt=OuterRef("version")).order_by())
+
+
 def rubric_filters() -> tuple[Filter, ...]:
     constructors = Rubric.objects.order_by("constructor").values_list("constructor", flat=True).distinct()
     languages = (
@@ -102,6 +112,15 @@ def rubric_filters() -> tuple[Filter, ...]:
                 ("unread", "not looked at yet", lambda rows: rows.filter(lint_version=0)),
             ],
         ),
+        narrow_by(
+            "version",
+            "Versions",
+            [
+                ("newest", "the newest of each line", lambda rows: rows.filter(~_superseded())),
+                ("older", "superseded", lambda rows: rows.filter(_superseded())),
+                ("edited", "edited by a person", lambda rows: rows.filter(version__gt=1)),
+            ],
+        ),
         equals("constructor", "Constructor", [(name, name) for name in constructors]),
         equals(
             "language", "Language", [(code, code) for code in languages if code], lookup="prompt__language"
@@ -119,8 +138,46 @@ def rubrics_of(prompt_id: int) -> QuerySet[Rubric]:
     return Rubric.objects.filter(prompt=prompt_id).order_by("pk")
 
 
-def compared(left: Rubric, right: Rubric) -> list[Pair]:
-    return compare(RubricValue.from_json(left.dimensions), RubricValue.from_json(right.dimensions))
+def compared(left: Rubric, right: Rubric) -> list[ComparisonRow]:
+    return marked(compare(RubricValue.from_json(left.dimensions), RubricValue.from_json(right.dimensions)))
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A rubric in its line; `changes` are those since `parent`, None for the first one."""
+
+    rubric: Rubric
+    changes: Changes | None
+
+
+def versions_of(row: Rubric) -> list[Version]:
+    """The whole line of a rubric, the newest first."""
+    line = list(line_of(row).select_related("created_by"))
+    values = {each.pk: RubricValue.from_json(each.dimensions) for each in line}
+    return [
+        Version(each, changes(values[each.parent_id], values[each.pk]) if each.parent_id in values else None)
+        for each in reversed(line)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    seconds: float
+
+
+def cost_of(calls: Iterable[Completion]) -> Cost:
+    """What these calls took; `seconds` is the sum of their latencies, however many were in flight."""
+    each = [(call.prompt_tokens, call.completion_tokens, call.latency_ms) for call in calls]
+    return Cost(len(each), sum(e[0] for e in each), sum(e[1] for e in each), sum(e[2] for e in each) / 1000)
+
+
+def fates_counted(found: Iterable[Fate]) -> list[tuple[str, int]]:
+    """Kind of fate and how many candidates had it, kinds without any left out."""
+    counts = Counter(fate.kind for fate in found)
+    return [(kind.value, counts[kind]) for kind in Kind if counts[kind]]
 
 
 def fates_in(trace: MiningTrace) -> list[Fate]:

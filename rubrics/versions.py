@@ -1,8 +1,8 @@
 """Rubrics that people make: the first one of a line, and new versions of any rubric. A row never changes.
 
-    draft ─► rubric ─┬─ says what the newest version says ───────► nothing is saved
-                     ├─ somebody saved since the person looked ──► told, with the newer version
-                     └─ else ────────────────────────────────────► a new row at the end of the line
+draft ─► rubric ─┬─ says what the newest version says ───────► nothing is saved
+                 ├─ somebody saved since the person looked ──► told, with the newer version
+                 └─ else ────────────────────────────────────► a new row at the end of the line
 """
 
 from __future__ import annotations

@@ -320,6 +320,7 @@ def pages(rows: dict[str, Any]) -> Iterator[str]:
         *("reconstructions", "review", "my-work", "rubrics", "corpus-prompts", "candidates"),
         *("snapshots", "snapshot-new", "my-study", "imports", "import-new", "exports", "adjudication"),
         *("flags", "quality", "history", "policy", "my-tokens", "my-keys", "screening", "judges"),
+        "rubric-statistics",
     ):
         yield reverse(name)
     for name in ("source", "source-prompt", "reconstruction", "corpus-prompt", "rubric", "candidate"):
@@ -332,6 +333,9 @@ def pages(rows: dict[str, Any]) -> Iterator[str]:
     yield reverse("review-withdraw", args=[rows["review"].pk])
     yield reverse("rubric-compare")
     yield f"{reverse('rubric-compare')}?left={rows['rubric'].pk}&right={rows['rubric'].pk}"
+    yield reverse("rubric-edit", args=[rows["rubric"].pk])
+    yield reverse("rubric-new", args=[rows["corpus-prompt"].pk])
+    yield reverse("prompt-rubrics", args=[rows["corpus-prompt"].pk])
     yield reverse("choice", args=[rows["rubric"].pk])
     yield reverse("endpoint-edit", args=[rows["endpoint"].pk])
     yield reverse("corpus-prompt", args=[rows["failed-prompt"].pk])

@@ -39,7 +39,7 @@ __all__ = [
     "lint_rubric",
 ]
 
-LINT_VERSION = 1
+LINT_VERSION = 2
 """Raised with every change of what is found, so that stored findings can be made again."""
 
 _CHECKS = (overlapping, not_progressing, vague, uncovered, not_specific, uneven_maxima)

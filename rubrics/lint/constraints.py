@@ -18,6 +18,10 @@ are mostly those of its material."""
 SHORT = 900
 """A request of so many characters has no material (ours)."""
 
+NEAR_START, NEAR_END = 1_000, 500
+"""Characters of a longer request, from its beginning and before its end, in which its demands are looked for
+(ours): numbers and headings between them are mostly those of its material."""
+
 MOST_NAMED = 6
 """Named items of a request that are looked for (ours); a longer list is material."""
 
@@ -51,7 +55,7 @@ _AUDIENCE = re.compile(
 _AUDIENCE_JUDGED = re.compile(
     r"audience|reader|tone|regist|accessib|受众|读者|对象|语气|通俗|易懂|口吻", re.IGNORECASE
 )
-_NAMED = re.compile(r"《([^《》\n]{2,30})》|[“\"]([A-Z][^“”\"\n]{2,40})[”\"]")
+_NAMED = re.compile(r"《([^《》\n]{2,30})》|[“\"]([A-Z][^“”\"\n]{2,40})[”\"](?!\s*[:：])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +78,7 @@ def demands(subject: Subject) -> Iterator[Demand]:
     """Every explicit demand that the request states near its beginning or its end."""
     for kind, pattern in DEMANDS:
         matches = edge_matches(pattern, subject.request)
-        match = next((one for one in matches if not one[0].startswith("一")), None)
+        match = next((one for one in matches if _asks(one)), None)
         if match:
             also = re.compile(_ALSO[kind], re.IGNORECASE)
             covered = bool(pattern.search(subject.text) or also.search(subject.text))
@@ -90,11 +94,22 @@ def demands(subject: Subject) -> Iterator[Demand]:
     yield from _named(subject)
 
 
+def _asks(match: re.Match[str]) -> bool:
+    """It stands where a request speaks for itself, and counts something: 'chapter 6' and '0.8 percentage
+    points' do not, and one of a thing is no number of parts."""
+    near = match.start() < NEAR_START or match.end() > len(match.string) - NEAR_END
+    no_count = match.string[max(match.start() - 1, 0) : match.start()] in (".", "第")
+    return near and not (no_count or match[0].startswith("一") or "percent" in match[0].lower())
+
+
 def _named(subject: Subject) -> Iterator[Demand]:
-    """Titles and quoted names; one in another script than the rubric's cannot be looked for in it."""
+    """Titles and quoted names, not what labels a part of the request ('"Plot": …'); one in another script
+    than the rubric's cannot be looked for in it."""
     names: dict[str, None] = {}
     for match in _NAMED.finditer(_own_words(subject.request)):
-        names.setdefault(next(filter(None, match.groups())).strip())
+        name = next(filter(None, match.groups())).strip(" ,.;!?，。；")
+        if not any(name in known or known in name for known in names):
+            names.setdefault(name)
     if len(names) > MOST_NAMED:
         return
     rubric_unspaced = mostly_unspaced_terms(subject.text_terms)

@@ -8,10 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from curation.search_terms import normalized
 from llm.text import UNSPACED_RANGES
 
+KEPT_STEMS = 60_000
+"""Words whose stem a process remembers: those of many requests, in a few megabytes."""
+
+_UNSPACED = re.compile(f"[{UNSPACED_RANGES}]")
 _RUN = re.compile(f"(?P<unspaced>[{UNSPACED_RANGES}]+)|(?P<word>(?:(?![{UNSPACED_RANGES}])[^\\W_])+)")
 
 _COMMON = frozenset(
@@ -66,6 +71,7 @@ _ENDINGS = (
 _SHORT_ENDINGS = ("ers", "er", "es", "ed", "ly", "s", "y")
 
 
+@lru_cache(KEPT_STEMS)
 def stem(word: str) -> str:
     """The word without a common English ending, as long as four letters are left.
 
@@ -101,5 +107,5 @@ def content_terms(text: str) -> frozenset[str]:
 
 def mostly_unspaced_terms(terms: Iterable[str]) -> bool:
     """Whether more than half of the terms are of a script without spaces."""
-    unspaced = [re.match(f"[{UNSPACED_RANGES}]", term) is not None for term in terms]
+    unspaced = [_UNSPACED.match(term) is not None for term in terms]
     return sum(unspaced) * 2 > len(unspaced)

@@ -22,8 +22,8 @@ from tests.samples import corpus_prompt
 
 pytestmark = [pytest.mark.models, pytest.mark.django_db(transaction=True)]
 
-LIMIT = int(os.environ.get("TEST_MODELS_MINED", "20"))
-"""How many requests get a rubric by each method."""
+LIMIT = int(os.environ.get("TEST_MODELS_MINED", "6"))
+"""How many requests get a rubric by each method; 20 take about half an hour on two cores."""
 
 LONGEST = 600
 """Characters of a request: a small model on two cores has to read each about seven times."""

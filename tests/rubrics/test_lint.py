@@ -175,6 +175,32 @@ def test_names_within_long_material_are_no_demands() -> None:
     assert [one.evidence for one in found(CAREFUL, request) if one.check is Check.CONSTRAINT] == []
 
 
+@pytest.mark.parametrize(
+    "request_text",
+    [
+        "Write about the ferry to Inishmore. Fares fell by 0.8 percentage points.",
+        "写一篇关于渡船的短文。参见第六章。",
+        'Write about the ferry to Inishmore. "Plot Outline": "it sinks".',
+    ],
+)
+def test_what_only_looks_like_a_demand(request_text: str) -> None:
+    assert [one for one in found(CAREFUL[:1], request_text) if one.check is Check.CONSTRAINT] == []
+
+
+def test_a_name_within_another_is_told_once() -> None:
+    request = 'Write about the ferry. Name "Stormy Petrel," and "Stormy Petrel Two".'
+    missing = [one.evidence for one in found(CAREFUL[:1], request) if one.check is Check.CONSTRAINT]
+    assert missing == ["Stormy Petrel"]
+
+
+def test_numbers_within_long_material_are_no_demands() -> None:
+    material = "The captain said little. " * 45 + "He wrote 40 pages. " + "Nobody spoke. " * 90
+    request = f"Write about the ferry to Inishmore.\n\n{material}"
+    assert [one for one in found(CAREFUL[:1], request) if one.check is Check.CONSTRAINT] == []
+    asked = f"{request} Keep it to 3 pages."
+    assert [one.evidence for one in found(CAREFUL[:1], asked)] == ["3 pages"]
+
+
 # Specific, maxima
 
 
