@@ -47,6 +47,7 @@ PAGES = {
     kind_of(Source()): "source",
     kind_of(ImportFile()): "import",
     kind_of(ExportFile()): "export",
+    "rubric": "rubric",
 }
 """By kind of object, the route of its page."""
 

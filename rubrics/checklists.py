@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from rubrics.rubric import InvalidRubricError, Rubric
+from rubrics.rubric import NAME, SCOPE, InvalidRubricError, Rubric
 
 LARGEST = 2_000_000
 """Bytes of a file that holds one rubric (ours)."""
@@ -45,6 +45,14 @@ def checklist_line(
     """One line in WritingBench's shape, with its line end; the key `provenance` is ours."""
     line = {"index": index, "domain1": "", "domain2": "", "query": query, "checklist": checklist}
     return json.dumps({**line, "provenance": provenance}, ensure_ascii=False) + "\n"
+
+
+def in_canonical_order(dimension: Mapping[str, str]) -> dict[str, str]:
+    """A stored dimension with its keys as the canonical form has them: a database keeps them in another
+    order."""
+    labels = [key for key in dimension if key not in (NAME, SCOPE)]
+    labels.sort(key=lambda label: int(label.partition("-")[0]))
+    return {key: dimension[key] for key in (NAME, SCOPE, *labels)}
 
 
 def _decoded(source: str | bytes) -> str:

@@ -141,12 +141,14 @@ def _editor(
     request: PageRequest,
     form: EditorForm,
     prompt: CorpusPrompt,
-    parent: Rubric | None = None,
+    of: Rubric | None = None,
     *,
     newer: Rubric | None = None,
     mine: RubricValue | None = None,
 ) -> HttpResponse:
-    context: dict[str, Any] = {"form": form, "prompt": prompt, "of": parent, "newer": newer}
+    context: dict[str, Any] = {"form": form, "prompt": prompt, "of": of, "newer": newer}
+    if of and not newer and (newest := newest_of(of)) != of:
+        context["superseded"] = newest
     if newer and mine:
         context["newer_name"] = f"Version {newer.version}"
         context["pairs"] = marked(compare(RubricValue.from_json(newer.dimensions), mine))

@@ -13,7 +13,7 @@ from llm.access import Role, role_required
 from llm.listing import narrowed
 from llm.web import PageRequest
 from rubrics import selectors
-from rubrics.checklists import checklist_line
+from rubrics.checklists import checklist_line, in_canonical_order
 from rubrics.models import Rubric
 from rubrics.rubric import Rubric as RubricValue
 
@@ -55,7 +55,7 @@ def _lines(rows: QuerySet[Rubric]) -> Iterator[str]:
         yield checklist_line(
             index=row.pk,
             query=row.prompt.text,
-            checklist=RubricValue.from_json(row.dimensions).to_json(),
+            checklist=list(map(in_canonical_order, row.dimensions)),
             provenance={
                 "prompt": row.prompt_id,
                 "method": row.method,

@@ -93,7 +93,12 @@ class EditorForm:
     @property
     def listed(self) -> list[tuple[str, str]]:
         """What is wrong with single fields, by the field's id, as a list at the top has it."""
-        return [(name, text) for name, text in self.problems.items() if name not in ("", "import")]
+        found = []
+        for name, text in self.problems.items():
+            place, _, control = name.partition("-")
+            if name not in ("", "import"):
+                found.append((name, f"Dimension {int(place) + 1}: {text}" if control else text))
+        return found
 
     @property
     def before_json(self) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 
 from django.db import connection
-from django.db.models import Count, Max, QuerySet, Sum
+from django.db.models import Count, Max, Q, Sum
 
 from curation.tokenizer import qwen3_encoder
 from rubrics.lint import Check
@@ -21,7 +21,7 @@ from rubrics.rubric import SCORES_PER_LEVEL
 from rubrics.rubric import Rubric as RubricValue
 from rubrics.statistics import Tally
 
-MEASURED = 300
+MEASURED = 100
 """Rubrics of a group whose length in tokens is counted (ours), the newest ones."""
 
 Key = tuple[str, str]
@@ -91,20 +91,28 @@ def groups() -> list[Group]:
     """All groups, the largest first."""
     shapes = _KEPT.shapes()
     found = _findings()
-    sizes = _counted(Rubric.objects.all())
-    read = _counted(Rubric.objects.filter(lint_version__gt=0))
-    clean = _counted(Rubric.objects.filter(lint_version__gt=0, lint=[]))
+    seen = Q(lint_version__gt=0)
+    sizes = (
+        Rubric.objects.order_by()
+        .values_list("method", "constructor")
+        .annotate(
+            rubrics=Count("pk"), read=Count("pk", filter=seen), spotless=Count("pk", filter=seen & Q(lint=[]))
+        )
+    )
     return [
         Group(
-            *key,
-            count,
-            shapes.get(key, Shapes()),
-            _KEPT.tokens(key),
-            read.get(key, 0),
-            clean.get(key, 0),
-            tuple(CheckCount(check, *found.get((*key, check.value), (0, 0))) for check in Check),
+            method,
+            constructor,
+            rubrics,
+            shapes.get((method, constructor), Shapes()),
+            _KEPT.tokens((method, constructor)),
+            read,
+            clean,
+            tuple(
+                CheckCount(check, *found.get((method, constructor, check.value), (0, 0))) for check in Check
+            ),
         )
-        for key, count in sorted(sizes.items(), key=lambda each: (-each[1], each[0]))
+        for method, constructor, rubrics, read, clean in sorted(sizes, key=lambda each: (-each[2], *each[:2]))
     ]
 
 
@@ -167,8 +175,3 @@ def _findings() -> dict[tuple[str, str, str], tuple[int, int]]:
             (method, constructor, check): (findings, rubrics)
             for method, constructor, check, findings, rubrics in cursor.fetchall()
         }
-
-
-def _counted(rows: QuerySet[Rubric]) -> dict[Key, int]:
-    grouped = rows.order_by().values_list("method", "constructor").annotate(n=Count("pk"))
-    return {(method, constructor): n for method, constructor, n in grouped}

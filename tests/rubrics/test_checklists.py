@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rubrics.checklists import checklist_line, read_checklist
+from rubrics.checklists import checklist_line, in_canonical_order, read_checklist
 from rubrics.rubric import InvalidRubricError, Rubric
 from tests.samples import dimensions
 
@@ -33,6 +33,12 @@ def test_what_goes_out_comes_in_again() -> None:
     assert list(json.loads(line)) == ["index", "domain1", "domain2", "query", "checklist", "provenance"]
     assert read_checklist(line) == rubric
     assert read_checklist(rubric.serialize()) == rubric
+
+
+def test_a_stored_dimension_gets_its_keys_in_order() -> None:
+    (one,) = dimensions(("Voice",))
+    longer = {**one, "9-10": "better", "11-12": "best"}
+    assert list(in_canonical_order(dict(sorted(longer.items())))) == list(longer)
 
 
 def _without(key: str) -> str:

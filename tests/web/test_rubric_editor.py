@@ -136,7 +136,7 @@ def test_what_is_missing_is_said_at_its_field(research_client: Client) -> None:
     answer = research_client.post(edit_address(row), fields | {"operation": "save"})
     assert answer.status_code == 422
     assert "2 things to mend" in answer.text
-    assert '<a href="#1-name">The dimension needs a name.</a>' in answer.text
+    assert '<a href="#1-name">Dimension 2: The dimension needs a name.</a>' in answer.text
     assert re.search(
         r'id="2-level-0"[^>]* aria-invalid="true" aria-describedby="2-level-0-problem"', answer.text
     )
@@ -164,6 +164,15 @@ def test_the_second_to_save_sees_the_difference_and_can_keep_both(research_clien
         (2, "ann"),
         (3, "rosa"),
     ]
+
+
+def test_editing_an_older_version_says_so(research_client: Client) -> None:
+    row = rubric()
+    assert "not the newest version" not in research_client.get(edit_address(row)).text
+    theirs = RubricValue.from_json(dimensions(("Voice", "Rhyme", "Restraint")))
+    later = save_version(parent=row, value=theirs, note="x", user=person("ann"), seen=row.pk).rubric
+    assert "not the newest version" in research_client.get(edit_address(row)).text
+    assert "not the newest version" not in research_client.get(edit_address(later)).text
 
 
 def test_a_rubric_is_written_from_nothing(research_client: Client) -> None:
