@@ -66,10 +66,7 @@ class OpenAIChatClient:
             raise EndpointError(f"{self._url} did not answer in HTTP: {error}") from error
         if status != 200:
             raise error_for_status(status, headers, raw, self._url)
-        reply = read_reply(raw, self._url, latency_ms=round((time.monotonic() - started) * 1000))
-        if not reply.text and not reply.completion_tokens:
-            raise NoTokensError(f"{self._url} answered 200 without a single token")
-        return reply
+        return read_reply(raw, self._url, latency_ms=round((time.monotonic() - started) * 1000))
 
 
 @asynccontextmanager
@@ -113,6 +110,8 @@ def read_reply(raw: bytes, url: str, latency_ms: int) -> Reply:
         choice = answer["choices"][0]
         content = choice["message"].get("content")
         usage = answer.get("usage") or {}
+        if not content and usage.get("completion_tokens") == 0:
+            raise NoTokensError(f"{url} answered 200 without a single token")
         return Reply(
             text=storable(content if isinstance(content, str) else ""),
             finish_reason=storable(str(choice.get("finish_reason") or ""))[:40],

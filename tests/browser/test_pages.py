@@ -104,7 +104,7 @@ def test_a_run_follows_its_work_and_leaves_alone_what_is_in_use(page_for: PageFo
     page.locator("#cancel").click()
     page.clock.run_for(3_500)
     page.wait_for_load_state("networkidle")
-    expect(page.locator(".confirm-box")).to_be_visible()
+    expect(page.locator("#live .confirm-box")).to_be_visible()
     expect(page.locator("#live")).to_contain_text("1 of 4 items ended")
     page.locator("#cancel").click()
     page.clock.run_for(3_500)
