@@ -44,7 +44,13 @@ def requests() -> list[str]:
     return pairs[:LIMIT]
 
 
-@pytest.mark.parametrize("method", ["irg", "drg"])
+ASKED_FOR = pytest.mark.skipif(
+    "TEST_MODELS_MINED" not in os.environ,
+    reason="a whole rubric in one call takes the small model minutes: TEST_MODELS_MINED=20 runs it",
+)
+
+
+@pytest.mark.parametrize("method", ["irg", pytest.param("drg", marks=ASKED_FOR)])
 def test_every_request_gets_a_rubric_or_a_reason(
     model_server: ModelServer, method: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
