@@ -1,8 +1,8 @@
-"""An OpenAI-compatible server that answers after a fixed time, for tests and measurements without a model.
+"""An OpenAI-compatible server that answers after some time, for tests and measurements without a model.
 
 A request that carries a structure gets text that matches it; any other gets words of the length asked for.
 The same request gets the same answer. `/stats` tells how many calls came in and how many differed;
-`/faults` sets what the next calls get instead of an answer.
+`/faults` sets what the next calls get instead of an answer; `/metrics` tells of its queue as vLLM does.
 
     python -m benchmarks.simulator --port 0 --latency 1.0
 """
@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import dataclasses
 import hashlib
 import json
+import math
 import random
 import re._parser as re_parser  # type: ignore[import-not-found]
 import string
@@ -34,31 +36,74 @@ WORDS = (
 LETTERS = string.ascii_lowercase
 
 
+@dataclasses.dataclass(frozen=True)
+class Manner:
+    """How a server behaves.
+
+    `latency` is the median of seconds until an answer, `spread` the sigma of its lognormal distribution (an
+    answer's length goes with it), `words` the median length of an answer without structure. `capacity` calls
+    are worked on at once and further ones wait; beyond `bears` calls at once it answers 429. Of all calls a
+    share of `errors` gets a 500 and a share of `hangs` never an answer.
+    """
+
+    latency: float = 1.0
+    spread: float = 0.0
+    words: int = 250
+    capacity: int = 100_000
+    bears: int = 100_000
+    errors: float = 0.0
+    hangs: float = 0.0
+
+
 class Simulator:
     """State of one server. `faults` is a queue of names, each used up by one call."""
 
-    def __init__(self, latency: float, words: int) -> None:
-        self.latency = latency
-        self.words = words
+    def __init__(self, manner: Manner) -> None:
+        self.manner = manner
         self.calls = 0
         self.in_flight = 0
         self.most_in_flight = 0
+        self.refused = 0
         self.seen: Counter[str] = Counter()
         self.faults: deque[str] = deque()
+        self._places = asyncio.Semaphore(manner.capacity)
 
     async def complete(self, request: web.Request) -> web.StreamResponse:
         raw = await request.read()
         self.calls += 1
-        self.seen[hashlib.blake2b(raw, digest_size=12).hexdigest()] += 1
+        digest = hashlib.blake2b(raw, digest_size=12).hexdigest()
+        self.seen[digest] += 1
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
         try:
-            if self.faults:
-                return await self._fail(self.faults.popleft())
-            await asyncio.sleep(self.latency)
-            return web.json_response(self._answer(json.loads(raw)))
+            if fault := self._fault(f"{digest} {self.seen[digest]}"):
+                return await self._fail(fault)
+            body = json.loads(raw)
+            size = self._size(body)
+            async with self._places:
+                await asyncio.sleep(self.manner.latency * size)
+            return web.json_response(self._answer(body, size))
         finally:
             self.in_flight -= 1
+
+    def _fault(self, ask: str) -> str:
+        """What this ask gets instead of an answer; the same ask of the same question always gets the same."""
+        if self.faults:
+            return self.faults.popleft()
+        if self.in_flight > self.manner.bears:
+            self.refused += 1
+            return "429"
+        drawn = random.Random(ask).random()
+        if drawn < self.manner.errors:
+            return "500"
+        return "hang" if drawn < self.manner.errors + self.manner.hangs else ""
+
+    def _size(self, body: dict[str, Any]) -> float:
+        """How many times the median this question's answer takes."""
+        if not self.manner.spread:
+            return 1.0
+        chooser = random.Random(f"{body.get('seed')} {len(body['messages'][-1]['content'])}")
+        return math.exp(chooser.gauss(0.0, self.manner.spread))
 
     async def _fail(self, fault: str) -> web.StreamResponse:
         if fault == "hang":
@@ -76,10 +121,10 @@ class Simulator:
             )
         return web.json_response({"error": {"message": f"simulated {fault}"}}, status=int(fault))
 
-    def _answer(self, body: dict[str, Any]) -> dict[str, Any]:
+    def _answer(self, body: dict[str, Any], size: float) -> dict[str, Any]:
         seed = f"{body.get('seed')} {body['messages'][-1]['content'][:80]}"
         regex = (body.get("structured_outputs") or {}).get("regex")
-        text = matching_text(regex, seed) if regex else plain_text(self.words, seed)
+        text = matching_text(regex, seed) if regex else plain_text(round(self.manner.words * size), seed)
         return {
             "model": body["model"],
             "choices": [{"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
@@ -88,7 +133,20 @@ class Simulator:
 
     async def stats(self, request: web.Request) -> web.Response:
         return web.json_response(
-            {"calls": self.calls, "distinct": len(self.seen), "most_in_flight": self.most_in_flight}
+            {
+                "calls": self.calls,
+                "distinct": len(self.seen),
+                "in_flight": self.in_flight,
+                "most_in_flight": self.most_in_flight,
+                "refused": self.refused,
+            }
+        )
+
+    async def metrics(self, request: web.Request) -> web.Response:
+        running = min(self.in_flight, self.manner.capacity)
+        waiting = self.in_flight - running
+        return web.Response(
+            text=f"vllm:num_requests_running {running}.0\nvllm:num_requests_waiting {waiting}.0\n"
         )
 
     async def set_faults(self, request: web.Request) -> web.Response:
@@ -146,19 +204,20 @@ def _without_spaces(members: Any) -> bool:
     return categories == ({"CATEGORY_SPACE"} if negated else {"CATEGORY_NOT_SPACE"})
 
 
-def application(latency: float, words: int) -> web.Application:
-    simulator = Simulator(latency, words)
+def application(manner: Manner) -> web.Application:
+    simulator = Simulator(manner)
     app = web.Application(client_max_size=64 * 1024 * 1024)
     app.router.add_post("/v1/chat/completions", simulator.complete)
     app.router.add_get("/stats", simulator.stats)
+    app.router.add_get("/metrics", simulator.metrics)
     app.router.add_post("/faults", simulator.set_faults)
     return app
 
 
-async def serve(port: int, latency: float, words: int) -> None:
-    runner = web.AppRunner(application(latency, words), access_log=None)
+async def serve(port: int, manner: Manner) -> None:
+    runner = web.AppRunner(application(manner), access_log=None)
     await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", port, backlog=4096)
+    site = web.TCPSite(runner, "127.0.0.1", port, backlog=4096, reuse_address=True)
     await site.start()
     print(f"http://127.0.0.1:{runner.addresses[0][1]}", flush=True)
     await asyncio.Event().wait()
@@ -167,11 +226,11 @@ async def serve(port: int, latency: float, words: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--latency", type=float, default=1.0, help="seconds until an answer")
-    parser.add_argument("--words", type=int, default=250, help="length of an answer without structure")
-    options = parser.parse_args()
+    for field in dataclasses.fields(Manner):
+        parser.add_argument(f"--{field.name}", type=type(field.default), default=field.default)
+    options = vars(parser.parse_args())
     try:
-        asyncio.run(serve(options.port, options.latency, options.words))
+        asyncio.run(serve(options.pop("port"), Manner(**options)))
     except KeyboardInterrupt:
         sys.exit(0)
 

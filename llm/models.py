@@ -137,6 +137,8 @@ class RunWorker(models.Model):
     started_at = models.DateTimeField(auto_now_add=True)
     last_seen_at = models.DateTimeField()
     in_flight = models.PositiveIntegerField(default=0)
+    allowed = models.PositiveIntegerField(default=0, help_text="Calls at once that the server bears now")
+    held_because = models.CharField(max_length=80, blank=True, help_text="Why it is below the limit")
 
     def __str__(self) -> str:
         return self.host

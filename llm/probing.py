@@ -88,10 +88,11 @@ def server_metrics(endpoint: Endpoint) -> ServerMetrics | None:
     """What the server reports, None for one that is not vLLM or does not answer in time."""
     if is_replay(endpoint.base_url):
         return None
-    return asyncio.run(_metrics(metrics_address(endpoint.base_url)))
+    return asyncio.run(fetch_metrics(metrics_address(endpoint.base_url)))
 
 
-async def _metrics(address: str) -> ServerMetrics | None:
+async def fetch_metrics(address: str) -> ServerMetrics | None:
+    """What the server at this address of /metrics reports; None as for `server_metrics`."""
     timeout = aiohttp.ClientTimeout(total=METRICS_SECONDS)
     try:
         async with (

@@ -46,6 +46,8 @@ class RunProgress:
     items_rate: float | None
     calls_rate: float | None
     in_flight: int
+    allowed: int
+    held_because: str
     workers: int
     expected_end: datetime | None
 
@@ -162,7 +164,9 @@ def run_progress(run: Run) -> RunProgress:
     expected = None
     if run.state == Run.State.RUNNING and items_rate and left:
         expected = timezone.now() + timedelta(seconds=left / items_rate)
-    workers = run.workers.aggregate(count=Count("pk"), in_flight=Sum("in_flight"))
+    workers = run.workers.aggregate(
+        count=Count("pk"), in_flight=Sum("in_flight"), allowed=Sum("allowed"), held=Max("held_because")
+    )
     return RunProgress(
         total=run.total,
         done=counts.get("done", 0),
@@ -172,6 +176,8 @@ def run_progress(run: Run) -> RunProgress:
         items_rate=items_rate,
         calls_rate=calls_rate,
         in_flight=workers["in_flight"] or 0,
+        allowed=workers["allowed"] or 0,
+        held_because=workers["held"] or "",
         workers=workers["count"],
         expected_end=expected,
     )

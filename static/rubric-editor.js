@@ -1,4 +1,5 @@
-/* The rubric editor: Alt and an arrow move a dimension, and leaving with unsaved text asks first. */
+/* The rubric editor: Alt and an arrow move a dimension, nothing can be typed that an answer under way would
+   overwrite, and leaving with unsaved text asks first. */
 (() => {
   "use strict";
   let changed = false;
@@ -19,6 +20,12 @@
   document.addEventListener("htmx:afterSwap", (event) => {
     if (within(event)) changed = true;
   });
+  const hold = (event, held) => {
+    if (!within(event)) return;
+    for (const field of document.querySelectorAll("[data-editor] :is(input, textarea)")) field.readOnly = held;
+  };
+  document.addEventListener("htmx:beforeRequest", (event) => hold(event, true));
+  document.addEventListener("htmx:afterRequest", (event) => hold(event, false));
   document.addEventListener("submit", () => {
     changed = false;
   });

@@ -19,7 +19,7 @@ class SimulatedServer:
     address: str
 
     def stats(self) -> dict[str, int]:
-        """`calls` received, `distinct` requests among them, `most_in_flight`."""
+        """`calls` received, `distinct` requests among them, `in_flight`, `most_in_flight`, 429s as `refused`."""
         with urllib.request.urlopen(f"{self.address}/stats") as response:
             answer: dict[str, int] = json.load(response)
         return answer
@@ -48,9 +48,11 @@ class SimulatedServer:
 
 
 @contextmanager
-def simulated_server(latency: float) -> Iterator[SimulatedServer]:
+def simulated_server(latency: float, **manner: float) -> Iterator[SimulatedServer]:
+    """A server with this `benchmarks.simulator.Manner`, on a free port or on `port`."""
+    options = [word for name, value in manner.items() for word in (f"--{name}", str(value))]
     process = subprocess.Popen(
-        [sys.executable, "-m", "benchmarks.simulator", "--latency", str(latency)],
+        [sys.executable, "-m", "benchmarks.simulator", "--latency", str(latency), *options],
         stdout=subprocess.PIPE,
         text=True,
     )

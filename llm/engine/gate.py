@@ -8,6 +8,9 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
+from llm.engine.allowance import Allowance
+from llm.engine.slots import Slots
+from llm.server_metrics import ServerMetrics
 from llm.types import (
     EndpointError,
     ModelError,
@@ -20,7 +23,7 @@ from llm.types import (
 MAX_TRIES = 6
 """Tries of one call against retryable failures before its item fails. A 429 is a wait, not a try."""
 
-MAX_SLOW_TRIES = 2
+MAX_SLOW_TRIES = 3
 """Tries of one call that got no answer in the endpoint's time limit."""
 
 OUTAGE_SECONDS = 10.0
@@ -28,6 +31,9 @@ OUTAGE_SECONDS = 10.0
 
 GIVE_UP_SECONDS = 150.0
 """Failures only, for so long (a model server needs up to two minutes to restart), and the run pauses."""
+
+ROUND_SECONDS = 1.0
+"""429s within so long, or within the wait that the first of them asked for, answer calls of one round."""
 
 FIRST_DELAY, LONGEST_DELAY = 0.5, 60.0
 
@@ -37,16 +43,17 @@ class HeldBackError(Exception):
 
 
 class Gate:
-    """One worker's door to one endpoint.
+    """One worker's door to one endpoint: `limit` calls at once, fewer while the server bears fewer.
 
     `closed_because` is set when the endpoint cannot serve anyone; closing without a reason is an order
     from outside (pause, cancel, shutdown).
     """
 
     def __init__(self, limit: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self._slots = asyncio.Semaphore(limit)
+        self.allowance = Allowance(limit)
+        self._slots = Slots(limit)
         self._clock = clock
-        self._open_again_at = 0.0
+        self._open_again_at = self._cut_again_at = 0.0
         self._failing_since: float | None = None
         self._failing_keys: set[str] = set()
         self._closing = asyncio.Event()
@@ -88,8 +95,15 @@ class Gate:
     def answered(self) -> None:
         self._failing_since = None
         self._failing_keys.clear()
+        self.allowance.answered()
+        self._slots.resize(self.allowance.calls)
         self.notice = ""
         self.last_answer_at = self._clock()
+
+    def heard(self, report: ServerMetrics) -> None:
+        """What the server says of its queue."""
+        self.allowance.heard(report)
+        self._slots.resize(self.allowance.calls)
 
     def failed(self, key: str, error: ModelError, tries: int) -> float:
         """Seconds to wait before the next try. Raises the error when there should be none.
@@ -112,7 +126,12 @@ class Gate:
     def _hold_back(self, error: RateLimitedError, tries: int) -> float:
         self._failing_since = None
         wait = min(error.retry_after if error.retry_after is not None else _backoff(tries), 3600.0)
-        self._open_again_at = max(self._open_again_at, self._clock() + wait)
+        now = self._clock()
+        if now >= self._cut_again_at:
+            self._cut_again_at = now + max(wait, ROUND_SECONDS)
+            self.allowance.refused()
+            self._slots.resize(self.allowance.calls)
+        self._open_again_at = max(self._open_again_at, now + wait)
         resume = time.strftime("%H:%M:%S", time.gmtime(time.time() + wait))
         self.notice = f"The server asked to wait (429); going on at {resume} UTC"
         return wait

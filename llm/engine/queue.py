@@ -33,6 +33,8 @@ class Beat:
 
     seconds: float
     in_flight: int
+    allowed: int
+    held_because: str
     calls: int
     replayed: int
     completion_tokens: int
@@ -137,7 +139,12 @@ def beat(run_id: int, holder: uuid.UUID, done: Beat) -> bool:
         RunItem.objects.filter(run_id=run_id, state=RunItem.State.LEASED, lease_holder=holder).update(
             lease_expires_at=now + lease()
         )
-        RunWorker.objects.filter(pk=holder).update(last_seen_at=now, in_flight=done.in_flight)
+        RunWorker.objects.filter(pk=holder).update(
+            last_seen_at=now,
+            in_flight=done.in_flight,
+            allowed=done.allowed,
+            held_because=done.held_because,
+        )
         RunTick.objects.create(
             run_id=run_id,
             at=now,

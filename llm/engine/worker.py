@@ -34,6 +34,9 @@ from llm.engine.queue import Beat, ClaimedItem
 from llm.engine.steps import Step, build_step
 from llm.engine.store import find_calls, spent_by, store_calls
 from llm.models import Run
+from llm.probing import fetch_metrics
+from llm.replay import is_replay
+from llm.server_metrics import metrics_address
 from llm.services import endpoint_settings
 from llm.types import Completion, EndpointError, ModelError
 
@@ -52,6 +55,9 @@ LOCAL_ITEMS_IN_HAND = 64
 
 SAID = 300
 """Characters of an error's own words that a run shows."""
+
+WATCH_SECONDS, WATCH_TRIES = 5.0, 3
+"""How often a server is asked for its queue, and how often one is asked that does not say."""
 
 SILENT_SECONDS = 60.0
 """Without an answer for so long, a run says that it is waiting."""
@@ -152,7 +158,9 @@ class RunWork:
 
     async def work(self) -> None:
         step: Step[Any, Any] = await self.database(build_step, self.run)
-        beating = asyncio.create_task(self._beat())
+        beside = [asyncio.create_task(self._beat())]
+        if self.endpoint is not None and not is_replay(self.endpoint.base_url):
+            beside.append(asyncio.create_task(self._watch_server(metrics_address(self.endpoint.base_url))))
         try:
             if self.endpoint is None:
                 await self._drain(step, None)
@@ -171,8 +179,9 @@ class RunWork:
                 finally:
                     await room.settle()
         finally:
-            beating.cancel()
-            await asyncio.gather(beating, return_exceptions=True)
+            for task in beside:
+                task.cancel()
+            await asyncio.gather(*beside, return_exceptions=True)
             await self._report()
 
     async def _drain(self, step: Step[Any, Any], room: CallRoom | None) -> None:
@@ -269,10 +278,31 @@ class RunWork:
             if not goes_on:
                 self.gate.close()
 
+    async def _watch_server(self, address: str) -> None:
+        """Heeds the queue that a vLLM server reports; leaves a server alone that never reported one."""
+        heard, unheard = False, 0
+        while heard or unheard < WATCH_TRIES:
+            await asyncio.sleep(WATCH_SECONDS)
+            report = await fetch_metrics(address)
+            if report is None:
+                unheard += 1
+            else:
+                heard = True
+                self.gate.heard(report)
+
     async def _report(self) -> bool:
         now = time.monotonic()
         seconds, self.reported_at = now - self.reported_at, now
-        beat = Beat(seconds, self.gate.in_flight, self.calls, self.replayed, self.tokens, self._notice())
+        beat = Beat(
+            seconds,
+            self.gate.in_flight,
+            self.gate.allowance.calls,
+            self.gate.allowance.reason,
+            self.calls,
+            self.replayed,
+            self.tokens,
+            self._notice(),
+        )
         self.calls = self.replayed = self.tokens = 0
         self.limits = await self.database(queue.limits_of, self.run.pk)
         return await self.database(queue.beat, self.run.pk, self.holder, beat)

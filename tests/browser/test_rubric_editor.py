@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from django.urls import reverse
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from llm.access import Role
 from rubrics.models import Rubric
@@ -81,6 +81,20 @@ def test_a_version_is_saved_with_the_keyboard_alone(page_for: PageFor) -> None:
     page.get_by_role("button", name="Save as a new version").press("Enter")
     expect(page.locator(".message-success")).to_contain_text("Version 2 is saved")
     expect(page.locator(".dimension-name").first).to_have_text("Tone")
+
+
+def test_a_slow_answer_takes_neither_the_focus_nor_what_is_typed(page_for: PageFor) -> None:
+    page = editor(page_for, rubric())
+    waiting: list[Route] = []
+    page.route("**/edit/", lambda route: waiting.append(route))
+    page.get_by_label("Name").first.fill("Tone")
+    page.get_by_label("Name").first.press("Enter")
+    expect(page.get_by_label("Why this version")).to_have_js_property("readOnly", True)
+    save = page.get_by_role("button", name="Save as a new version")
+    save.focus()
+    waiting[0].continue_()
+    expect(page.get_by_label("Why this version")).to_have_js_property("readOnly", False)
+    expect(save).to_be_focused()
 
 
 def test_leaving_with_unsaved_text_asks_first(page_for: PageFor) -> None:

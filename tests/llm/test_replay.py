@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,13 @@ from tests.llm.test_engine import TwoCalls, question
 from tests.simulated import SimulatedServer
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def _no_outcomes() -> Iterator[None]:
+    TwoCalls.outcomes.clear()
+    yield
+    TwoCalls.outcomes.clear()
 
 
 def work(run: Run) -> Run:
