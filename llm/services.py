@@ -194,10 +194,11 @@ def tell_workers(run_id: int, count: int) -> None:
 
     Without a broker nothing is lost: workers look for waiting runs themselves.
     """
-    threading.Thread(target=_send, args=(run_id, count), name="tell-workers").start()
+    threading.Thread(target=send_work, args=(run_id, count), name="tell-workers").start()
 
 
-def _send(run_id: int, count: int) -> None:
+def send_work(run_id: int, count: int) -> bool:
+    """Sends `count` messages; whether the broker took them."""
     try:
         for _ in range(count):
             current_app.send_task(WORK_TASK, [run_id], retry=False)
@@ -205,3 +206,5 @@ def _send(run_id: int, count: int) -> None:
         logger.warning(
             "the broker cannot be reached, run %s waits for a worker's next look: %s", run_id, error
         )
+        return False
+    return True

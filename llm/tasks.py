@@ -13,7 +13,7 @@ from django.db import DatabaseError, close_old_connections, connection
 
 from llm.engine import queue
 from llm.engine.worker import work_on_run as engine_work
-from llm.services import WORK_TASK, tell_workers
+from llm.services import WORK_TASK, send_work
 
 logger = logging.getLogger(__name__)
 
@@ -40,11 +40,19 @@ def _stop_working(**_: Any) -> None:
 
 
 def _look_for_runs() -> None:
+    without_broker = threading.Thread()
     while not _stopping.wait(LOOK_EVERY_SECONDS):
         try:
             close_old_connections()
             for run_id, missing in queue.runs_wanting_workers().items():
-                tell_workers(run_id, missing)
+                if not send_work(run_id, missing) and not without_broker.is_alive():
+                    without_broker = threading.Thread(target=_work_here, args=(run_id,))
+                    without_broker.start()
         except DatabaseError as error:
             logger.warning("looking for runs without workers failed, next look soon: %s", error)
             connection.close()
+
+
+def _work_here(run_id: int) -> None:
+    """Work that no message asked for: while the broker is away, each worker process takes up one run."""
+    asyncio.run(engine_work(run_id, _stopping))

@@ -15,9 +15,10 @@ DATABASE, BROKER = "DATABASE_URL", "CELERY_BROKER_URL"
 
 
 @contextmanager
-def embedded_broker(log: Path) -> Iterator[str]:
-    """Starts a Valkey server on a free port of the loopback address; its address. Nothing is kept on disk."""
-    port = free_port()
+def embedded_broker(log: Path, port: int | None = None) -> Iterator[str]:
+    """Starts a Valkey server on a port of the loopback address, a free one without `port`; its address.
+    Nothing is kept on disk."""
+    port = port or free_port()
     options = ["--bind", "127.0.0.1", "--port", str(port), "--save", "", "--appendonly", "no"]
     child = Child("broker", [str(_valkey_server()), *options], log)
     child.start()

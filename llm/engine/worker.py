@@ -50,6 +50,11 @@ LOOKUP_LINGER, STORE_LINGER, FINISH_LINGER = 0.01, 0.005, 0.02
 DATABASE_PATIENCE_SECONDS = 120.0
 """How long a worker waits for a database that has gone away before it gives up its run."""
 
+DATABASE_AWAY = (OperationalError, InterfaceError)
+
+STOPPING_PATIENCE_SECONDS = 5.0
+"""The same once it was told to stop: its items are free again when their leases run out."""
+
 LOCAL_ITEMS_IN_HAND = 64
 """Items in hand at once in a run that calls no model."""
 
@@ -78,17 +83,42 @@ class MissingSubjectError(ModelError):
 class DatabaseThread:
     """Runs database work for an event loop, and waits out a database that restarts."""
 
-    def __init__(self) -> None:
+    def __init__(self, stop: threading.Event) -> None:
+        self._stop = stop
+        self._away_since: float | None = None
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="engine-database")
 
     async def __call__(self, work: Callable[..., Answer], *arguments: Any) -> Answer:
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._executor, _patiently, work, arguments)
+        return await loop.run_in_executor(self._executor, self._patiently, work, arguments)
 
     async def close(self) -> None:
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(self._executor, _disconnect)
         self._executor.shutdown(wait=False)
+
+    def _patiently(self, work: Callable[..., Answer], arguments: tuple[Any, ...]) -> Answer:
+        """Calls `work` again while the database cannot be reached; every piece of work is safe to repeat.
+
+        Patience is counted from the first failure of any work, so that all of it ends together.
+        """
+        delay = 0.2
+        while True:
+            try:
+                answer = work(*arguments)
+            except DATABASE_AWAY as error:
+                connection.close()
+                now = time.monotonic()
+                self._away_since = self._away_since or now
+                patience = STOPPING_PATIENCE_SECONDS if self._stop.is_set() else DATABASE_PATIENCE_SECONDS
+                if now - self._away_since > patience:
+                    raise
+                logger.warning("database out of reach, trying again in %.1f s: %s", delay, error)
+                time.sleep(delay)
+                delay = min(delay * 2, 2.0)
+            else:
+                self._away_since = None
+                return answer
 
 
 def _disconnect() -> None:
@@ -96,31 +126,16 @@ def _disconnect() -> None:
     connection.close()
 
 
-def _patiently(work: Callable[..., Answer], arguments: tuple[Any, ...]) -> Answer:
-    """Calls `work` again while the database cannot be reached; every piece of work is safe to repeat."""
-    deadline = time.monotonic() + DATABASE_PATIENCE_SECONDS
-    delay = 0.2
-    while True:
-        try:
-            return work(*arguments)
-        except (OperationalError, InterfaceError) as error:
-            connection.close()
-            if time.monotonic() > deadline:
-                raise
-            logger.warning("database out of reach, trying again in %.1f s: %s", delay, error)
-            time.sleep(delay)
-            delay = min(delay * 2, 5.0)
-
-
 async def work_on_run(run_id: int, stop: threading.Event | None = None) -> bool:
     """Works until the run has nothing to claim, is paused, or `stop` is set. False when it wanted nobody."""
-    database = DatabaseThread()
+    stop = stop or threading.Event()
+    database = DatabaseThread(stop)
     holder = uuid.uuid4()
     try:
         run = await database(queue.enter_run, run_id, holder, socket.gethostname())
         if run is None:
             return False
-        worker = RunWork(run, holder, database, stop or threading.Event())
+        worker = RunWork(run, holder, database, stop)
         try:
             await worker.work()
         except EndpointError as error:  # before any call: there is no such file of stored calls
@@ -231,6 +246,8 @@ class RunWork:
             return
         except ModelError as error:
             outcome = error
+        except DATABASE_AWAY:
+            raise  # no fault of the item's: its lease runs out and another worker takes it up
         except Exception as error:
             logger.exception("step %s failed on subject %s", step.kind, item.subject_id)
             outcome = StepBugError(f"{type(error).__name__}: {error}")
@@ -334,7 +351,7 @@ def _store_outcomes(
     try:
         _store_together(step, holder, ended)
         return
-    except (OperationalError, InterfaceError):
+    except DATABASE_AWAY:
         raise
     except Exception:
         if len(ended) == 1:
