@@ -75,6 +75,7 @@ images: recipes
 
 bench: env-test
 	$(FRESH) $(BIN)/python -m benchmarks.engine
+	$(FRESH) $(BIN)/python -m benchmarks.mining
 	$(BIN)/python -m benchmarks.screening
 	$(FRESH) $(BIN)/python -m benchmarks.review corpus
 	$(FRESH) $(BIN)/python -m benchmarks.review tasks

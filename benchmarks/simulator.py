@@ -102,7 +102,7 @@ class Simulator:
         """How many times the median this question's answer takes."""
         if not self.manner.spread:
             return 1.0
-        chooser = random.Random(f"{body.get('seed')} {len(body['messages'][-1]['content'])}")
+        chooser = random.Random(body["messages"][-1]["content"][:60])
         return math.exp(chooser.gauss(0.0, self.manner.spread))
 
     async def _fail(self, fault: str) -> web.StreamResponse:

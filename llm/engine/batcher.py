@@ -6,6 +6,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Generic, TypeVar
 
+BUSY_SHARE, LONGEST_SPACING = 0.05, 0.25
+"""The share of the time that handling takes, as far as batches need not be more than so many seconds apart."""
+
 In = TypeVar("In")
 Out = TypeVar("Out")
 
@@ -13,8 +16,9 @@ Out = TypeVar("Out")
 class Batcher(Generic[In, Out]):
     """Hands submitted values to `handle` in batches and each caller its own answer.
 
-    While a batch is being handled the next one gathers, so batches grow with the load; `linger` (seconds)
-    lets a few values come together when there is little. `handle` answers in the order of its input; an
+    While a batch is being handled the next one gathers, so batches grow with the load. A value waits for
+    company for `linger` seconds, and longer after a batch that took long: handling is to take BUSY_SHARE of
+    the time, unless `largest` values wait. `handle` answers in the order of its input; an
     answer that is an exception is raised in its caller alone.
     """
 
@@ -27,6 +31,7 @@ class Batcher(Generic[In, Out]):
     ) -> None:
         self._handle = handle
         self._linger = linger
+        self._began_at = self._took = 0.0
         self._largest = largest
         self._waiting: list[tuple[In, asyncio.Future[Out]]] = []
         self._runner: asyncio.Task[None] | None = None
@@ -39,13 +44,18 @@ class Batcher(Generic[In, Out]):
         return await future
 
     async def _run(self) -> None:
+        loop = asyncio.get_running_loop()
         while self._waiting:
-            await asyncio.sleep(self._linger)
+            if len(self._waiting) < self._largest:
+                spacing = min(self._took / BUSY_SHARE, LONGEST_SPACING)
+                await asyncio.sleep(max(self._linger, self._began_at + spacing - loop.time()))
+            self._began_at = loop.time()
             batch, self._waiting = self._waiting[: self._largest], self._waiting[self._largest :]
             try:
                 answers = await self._handle([value for value, _ in batch])
             except Exception as error:  # noqa: BLE001 (every caller of the batch gets it)
                 answers = [error] * len(batch)
+            self._took = loop.time() - self._began_at
             for (_, future), answer in zip(batch, answers, strict=True):
                 if future.done():
                     continue

@@ -4,6 +4,9 @@
     (a model answers each FOLDER/*.prompt.txt in a file beside it, *.reply.txt)
     python -m tests.replies.record add FOLDER --model NAME
 
+The requests themselves are not kept, only their places in the files; whoever has the files can render the
+prompts again.
+
 `next` writes the prompts that are not answered yet. Consolidation needs the recorded discovery of its
 request, and scoring the consolidation. `add` reads each reply with the real parser and appends it with what
 was read to `real_requests.jsonl`; look at that: it is what the tests expect from then on. A reply that the
@@ -96,6 +99,12 @@ def requests() -> list[Request]:
     return [request for pair in zip(*found.values(), strict=False) for request in pair]
 
 
+def question_of(row: Mapping[str, Any]) -> Question:
+    """The question of a recorded row, with its request read from the real files."""
+    text = next(request.text for request in requests() if request.id == row["request"])
+    return Question(row["request"], row["language"], row["stage"], {"query": text, **row["slots"]})
+
+
 def recorded() -> list[dict[str, Any]]:
     if not RECORDED.exists():
         return []
@@ -157,6 +166,7 @@ def add(folder: Path, model: str, *, unusable: bool) -> None:
             continue
         row = {
             **asdict(question),
+            "slots": {name: text for name, text in question.slots.items() if name != "query"},
             "template": question.template.identity,
             "prompt_sha256": question.digest,
             "model": model,
