@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Generic, TypeVar
 
 BUSY_SHARE, LONGEST_SPACING = 0.05, 0.25
-"""The share of the time that handling takes, as far as batches need not be more than so many seconds apart."""
+"""The share of the time that handling takes, where batches need not be further apart than so many seconds."""
 
 In = TypeVar("In")
 Out = TypeVar("Out")

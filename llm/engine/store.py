@@ -55,8 +55,8 @@ def store_calls(run_id: int, endpoint: Endpoint, calls: Sequence[NewCall]) -> Se
 
 _TYPES = {
     "key": "text", "endpoint_id": "int8", "run_id": "int8", "template": "text", "request": "text",
-    "model": "text", "resolved_model": "text", "text": "text", "finish_reason": "text", "prompt_tokens": "int4",
-    "completion_tokens": "int4", "latency_ms": "int4",
+    "model": "text", "resolved_model": "text", "text": "text", "finish_reason": "text",
+    "prompt_tokens": "int4", "completion_tokens": "int4", "latency_ms": "int4",
 }  # fmt: skip
 _INSERT = f"""
     INSERT INTO llm_completion ({", ".join(_TYPES)}, created_at)

@@ -23,6 +23,24 @@ async def test_each_caller_gets_its_own_answer_and_batches_form() -> None:
     assert sum(sizes) == 50
 
 
+async def test_batches_that_take_long_are_spaced_and_a_full_one_does_not_wait() -> None:
+    begun: list[tuple[float, int]] = []
+    loop = asyncio.get_running_loop()
+
+    async def handle(values: Sequence[int]) -> list[int | BaseException]:
+        begun.append((loop.time(), len(values)))
+        await asyncio.sleep(0.01)
+        return list(values)
+
+    batcher: Batcher[int, int] = Batcher(handle, linger=0.001, largest=8)
+    for group in (1, 3, 8):
+        await asyncio.gather(*(batcher.submit(n) for n in range(group)))
+    (first, _), (second, _), (third, _) = begun
+    assert [size for _, size in begun] == [1, 3, 8]
+    assert second - first >= 0.19  # twenty times what the first one took, at most a quarter of a second
+    assert third - second < second - first
+
+
 async def test_a_failed_value_fails_alone_and_a_failed_batch_fails_together() -> None:
     async def handle(values: Sequence[str]) -> list[str | BaseException]:
         if "all" in values:

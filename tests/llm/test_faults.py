@@ -1,4 +1,4 @@
-"""A run on a server that bears little, restarts, errs and hangs: it ends, nothing is lost, nothing doubled."""
+"""A run on a server that bears little, restarts, errs and hangs: it ends, and nothing is lost or doubled."""
 
 from __future__ import annotations
 

@@ -22,14 +22,17 @@ from tests.samples import corpus_prompt
 
 pytestmark = [pytest.mark.models, pytest.mark.django_db(transaction=True)]
 
-LIMIT = int(os.environ.get("TEST_MODELS_MINED", "6"))
-"""How many requests get a rubric by each method; 20 take about half an hour on two cores."""
+LIMITS = {
+    method: int(os.environ.get("TEST_MODELS_MINED", default)) for method, default in (("irg", 6), ("drg", 2))
+}
+"""How many requests get a rubric by each method; 20 take half an hour on two cores, and a whole rubric in one
+call takes the small model minutes."""
 
 LONGEST = 600
 """Characters of a request: a small model on two cores has to read each about seven times."""
 
 
-def requests() -> list[str]:
+def requests(count: int) -> list[str]:
     """English and Chinese requests in turns: LongBench-Write's, or without them our own examples."""
     folder = os.environ.get("BENCHMARK_DATA")
     file = (
@@ -41,21 +44,15 @@ def requests() -> list[str]:
         for code in ("en", "zh")
     ]
     pairs = [text for pair in zip(*by_language, strict=False) for text in pair]
-    return pairs[:LIMIT]
+    return pairs[:count]
 
 
-ASKED_FOR = pytest.mark.skipif(
-    "TEST_MODELS_MINED" not in os.environ,
-    reason="a whole rubric in one call takes the small model minutes: TEST_MODELS_MINED=20 runs it",
-)
-
-
-@pytest.mark.parametrize("method", ["irg", pytest.param("drg", marks=ASKED_FOR)])
+@pytest.mark.parametrize("method", ["irg", "drg"])
 def test_every_request_gets_a_rubric_or_a_reason(
     model_server: ModelServer, method: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     model_server.endpoint()
-    texts = requests()
+    texts = requests(LIMITS[method])
     prompts = [corpus_prompt(text=text, language=detect_language(text).code) for text in texts]
     call_command("mine", "--endpoint", "real", "--method", method, "--here")
     run = Run.objects.get()
