@@ -4,8 +4,9 @@
 
 Prints and keeps: calls per second of both, their ratio, the engine process's peak memory, the share of
 the time in which it waited for the database, and the share with what it did around that. Both sides send
-the same requests over the same client library; the engine also looks up, stores and marks every call. Lengths are those of discovery: prompts of
-4,000 characters, answers of 600 words in the median, with a spread of a factor of three either way.
+the same requests over the same client library; the engine also looks up, stores and marks every call.
+Lengths are those of discovery: prompts of 4,000 characters, answers of 600 words in the median, with a
+spread of a factor of three either way.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ class SimulatedServer:
     address: str
 
     def stats(self) -> dict[str, int]:
-        """`calls` received, `distinct` requests among them, `in_flight`, `most_in_flight`; 429s: `refused`."""
+        """`calls` received, `distinct` requests among them, `in_flight`, `most_in_flight`; 429s."""
         with urllib.request.urlopen(f"{self.address}/stats") as response:
             answer: dict[str, int] = json.load(response)
         return answer
