@@ -320,7 +320,7 @@ def pages(rows: dict[str, Any]) -> Iterator[str]:
         *("reconstructions", "review", "my-work", "rubrics", "corpus-prompts", "candidates"),
         *("snapshots", "snapshot-new", "my-study", "imports", "import-new", "exports", "adjudication"),
         *("flags", "quality", "history", "policy", "my-tokens", "my-keys", "screening", "judges"),
-        "rubric-statistics",
+        *("rubric-statistics", "recipes"),
     ):
         yield reverse(name)
     for name in ("source", "source-prompt", "reconstruction", "corpus-prompt", "rubric", "candidate"):
@@ -331,6 +331,7 @@ def pages(rows: dict[str, Any]) -> Iterator[str]:
     yield reverse("adjudication-item", args=[disputed[0]])
     yield reverse("screening-item", args=[rows["reconstruction"].pk])
     yield reverse("review-withdraw", args=[rows["review"].pk])
+    yield reverse("recipe", args=["tiny-gspo"])
     yield reverse("rubric-compare")
     yield f"{reverse('rubric-compare')}?left={rows['rubric'].pk}&right={rows['rubric'].pk}"
     yield reverse("rubric-edit", args=[rows["rubric"].pk])

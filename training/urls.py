@@ -1,8 +1,8 @@
-"""Addresses of corpus prompts, candidates, judges and corpora."""
+"""Addresses of corpus prompts, candidates, judges, corpora and recipes."""
 
 from django.urls import path
 
-from training import choice_views, judge_views, views
+from training import choice_views, judge_views, recipe_views, views
 
 urlpatterns = [
     path("corpus-prompts/", views.corpus_prompts, name="corpus-prompts"),
@@ -14,6 +14,8 @@ urlpatterns = [
     path("candidates/rubric/<int:pk>/undo/", choice_views.choice_undo, name="choice-undo"),
     path("judges/", judge_views.judges, name="judges"),
     path("judges/bias/<int:pk>/", judge_views.bias_check, name="bias-check"),
+    path("recipes/", recipe_views.recipes, name="recipes"),
+    path("recipes/<slug:name>/", recipe_views.recipe, name="recipe"),
     path("corpora/", views.snapshots, name="snapshots"),
     path("corpora/new/", views.snapshot_new, name="snapshot-new"),
     path("corpora/<int:pk>/", views.snapshot, name="snapshot"),
