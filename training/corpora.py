@@ -59,12 +59,14 @@ def sft_row(prompt_id: int | str, request: str, rubric: Rubric, response: str) -
     }
 
 
-def rl_row(prompt_id: int | str, request: str, rubric: Rubric) -> dict[str, Any]:
-    """Only the user's turn; `rubric` is the serialized rubric that the reward reads (paper 3.4)."""
+def rl_row(prompt_id: int | str, request: str, rubric: Rubric, *, language: str = "en") -> dict[str, Any]:
+    """Only the user's turn; `rubric` is the serialized rubric that the reward reads (paper 3.4), and
+    `language` that of the request, in which the judge is asked."""
     return {
         "id": prompt_id,
         "messages": [_turn("user", writer_input(request, rubric))],
         "rubric": rubric.serialize(),
+        "language": language,
         "rubric_digest": rubric.digest,
     }
 

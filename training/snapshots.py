@@ -130,7 +130,7 @@ def _write_rows(snapshot: CorpusSnapshot, files: Mapping[str, BinaryIO], ledger:
         rubric = Rubric.from_json(entry.rubric.dimensions)
         put("rubricgen", corpora.rubricgen_row(prompt.pk, prompt.text, rubric, language=prompt.language))
         if prompt.pk not in in_sft:
-            put("rl", corpora.rl_row(prompt.pk, prompt.text, rubric))
+            put("rl", corpora.rl_row(prompt.pk, prompt.text, rubric, language=prompt.language))
         elif entry.demonstration is None:
             ledger.leave_out(prompt.pk, "sft", entry.no_demonstration)
         else:

@@ -61,6 +61,13 @@ class CallRoom:
         while self._calls:
             await asyncio.wait(set(self._calls))
 
+    async def abandon(self) -> None:
+        """Breaks off every call in flight."""
+        calls = set(self._calls)
+        for call in calls:
+            call.cancel()
+        await asyncio.gather(*calls, return_exceptions=True)
+
     def _forget(self, call: asyncio.Task[Completion]) -> None:
         self._calls.discard(call)
         if not call.cancelled():

@@ -39,7 +39,8 @@ PAGES = [name for name in ROUTES if name == "api-docs" or not name.startswith("a
 
 def address(name: str) -> str:
     pattern = next(each for each in patterns() if each.name == name)
-    samples: dict[str, Any] = {"pk": 1, "key": "0" * 32, "name": "sft.jsonl", "action": "exclude"}
+    named = "tiny-sft" if name == "recipe" else "sft.jsonl"
+    samples: dict[str, Any] = {"pk": 1, "key": "0" * 32, "name": named, "action": "exclude"}
     return reverse(name, kwargs={key: samples[key] for key in pattern.pattern.converters})
 
 
