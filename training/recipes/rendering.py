@@ -1,6 +1,7 @@
 """What the engines read: LLaMA-Factory's YAML, MS-Swift's arguments, DeepSpeed's JSON. Pure.
 
-Names of options were read from LLaMA-Factory 0.9, MS-Swift 4.6 and DeepSpeed 0.18.
+The tiny recipes ran as rendered on LLaMA-Factory 0.9.5 and MS-Swift 4.6.0. Those for GPUs use the same names
+of options, with DeepSpeed and MS-Swift's vLLM in place of the CPU.
 """
 
 from __future__ import annotations
