@@ -91,7 +91,16 @@ def test_from_requests_to_corpora(server: SimulatedServer, requests_file: Path) 
 
     snapshot = CorpusSnapshot.objects.get()
     sft, rl, rubricgen = (rows_of(snapshot, corpus) for corpus in ("sft", "rl", "rubricgen"))
-    assert snapshot.manifest["rows"] == {"sft": len(sft), "rl": len(rl), "rubricgen": len(rubricgen)}
+    plain = rows_of(snapshot, "sft_no_rubric")
+    rows = {"sft": len(sft), "sft_no_rubric": len(plain), "rl": len(rl), "rubricgen": len(rubricgen)}
+    assert snapshot.manifest["rows"] == rows
+    assert [(row["id"], row["messages"][1]) for row in plain] == [
+        (row["id"], row["messages"][1]) for row in sft
+    ]
+    assert all(
+        full["messages"][0]["content"].startswith(row["messages"][0]["content"])
+        for row, full in zip(plain, sft, strict=True)
+    )
     assert len(sft) == round((REQUESTS - 2) * 15 / 19)
     assert {row["id"] for row in sft}.isdisjoint(row["id"] for row in rl)
     assert {row["id"] for row in sft} | {row["id"] for row in rl} == {row["id"] for row in rubricgen}

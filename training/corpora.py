@@ -59,6 +59,11 @@ def sft_row(prompt_id: int | str, request: str, rubric: Rubric, response: str) -
     }
 
 
+def plain_sft_row(prompt_id: int | str, request: str, response: str) -> dict[str, Any]:
+    """The row of `sft_row` without its rubric: the ablation of Table 3, on the same prompts."""
+    return {"id": prompt_id, "messages": [_turn("user", request), _label(response)]}
+
+
 def rl_row(prompt_id: int | str, request: str, rubric: Rubric, *, language: str = "en") -> dict[str, Any]:
     """Only the user's turn; `rubric` is the serialized rubric that the reward reads (paper 3.4), and
     `language` that of the request, in which the judge is asked."""

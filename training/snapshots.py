@@ -1,4 +1,4 @@
-"""Writing a corpus snapshot: three corpora as JSON lines, and the manifest that accounts for every prompt.
+"""Writing a corpus snapshot: the corpora as JSON lines, and the manifest that accounts for every prompt.
 
     prompts ─► split (seeded) ─► rows, or a reason for leaving out ─► part files ─► checksums ─► renamed, done
 
@@ -29,7 +29,7 @@ from training import corpora
 from training.models import Candidate, CorpusSnapshot
 from training.rubric_choice import DEFAULT_CHOICE, RubricChoice, chosen_rubrics, one_per_prompt
 
-CORPORA = ("sft", "rl", "rubricgen")
+CORPORA = ("sft", "sft_no_rubric", "rl", "rubricgen")
 LISTED_LEFT_OUT = 2_000
 PAGE = 500
 
@@ -141,6 +141,7 @@ def _write_rows(snapshot: CorpusSnapshot, files: Mapping[str, BinaryIO], ledger:
                 continue
             ledger.writers.add(entry.demonstration.completion.resolved_model)
             put("sft", row)
+            put("sft_no_rubric", corpora.plain_sft_row(prompt.pk, prompt.text, entry.demonstration.text))
 
 
 def _with_rubric(choice: RubricChoice) -> set[int]:

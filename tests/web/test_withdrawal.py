@@ -59,7 +59,7 @@ def test_before_and_after_the_page_lists_what_holds_the_prompt(research_client: 
         assert "1 assessment made with it" in page
         assert "the demonstration" in page
         assert f'href="{reverse("snapshot", args=[held.pk])}"' in page
-        assert "in sft, rubricgen" in page
+        assert "in sft, sft_no_rubric, rubricgen" in page
         assert reverse("snapshot", args=[early.pk]) not in page
     assert "What it touches" in before
     assert "What it touched" in after

@@ -69,7 +69,7 @@ class SftRecipe(Recipe):
     trains: Literal["writer", "rubricgen"] = "writer"
     processes: int = ours(4, "as in the second stage", ge=1, le=64)
     cutoff: int = ours(
-        16_384, "prompt, rubric and a long response; longer rows are refused, not cut", ge=256, le=131_072
+        16_384, "prompt, rubric and a long response; longer rows are refused, not cut", ge=64, le=131_072
     )
     learning_rate: float = ours(1e-5, "usual for full-parameter training of 4B to 8B", gt=0, lt=1e-2)
     epochs: float = ours(3.0, "usual for 15K demonstrations", gt=0, le=20)

@@ -9,9 +9,16 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from curation.tokenizer import BUNDLED, TokenizerError, load_encoder
+from training.job_data import PreflightError, corpus_for, write_job_data
+from training.models import CorpusSnapshot
 from training.recipes.catalogue import RECIPES, with_changes
 from training.recipes.comparison import Standing, compared
 from training.recipes.rendering import Places, render
+from training.recipes.settings import GspoRecipe, Rubrics, SftRecipe
+from training.snapshots import snapshot_folder
+
+AnyRecipe = SftRecipe | GspoRecipe
 
 
 class Command(BaseCommand):
@@ -26,6 +33,12 @@ class Command(BaseCommand):
         parser.add_argument("--output", type=Path, metavar="FOLDER", help="write the engine's files here")
         parser.add_argument("--model", default="", help="folder of the model; without it the recipe's name")
         parser.add_argument("--data", default="data", help="folder of the rows")
+        parser.add_argument(
+            "--snapshot", help="name of a finished corpus: its rows are checked and written as the data"
+        )
+        parser.add_argument(
+            "--tokenizer", default=BUNDLED, help="what lengths are counted with: qwen3, or a tokenizer.json"
+        )
         parser.add_argument("--plugin", default="plugin.py", help="file of the reward plugin")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -47,9 +60,32 @@ class Command(BaseCommand):
             differs = f" (the paper: {row.usual})" if row.standing is Standing.DIFFERS else ""
             self.stdout.write(f"{row.name} = {row.value}{differs}  [{origin}]")
         if folder := options["output"]:
+            if options["snapshot"]:
+                self._write_rows(recipe, folder / "data", options)
             self._write(recipe, folder, options)
+        elif options["snapshot"]:
+            raise CommandError("--snapshot needs --output: where its rows are written to")
 
-    def _write(self, recipe: Any, folder: Path, options: dict[str, Any]) -> None:
+    def _write_rows(self, recipe: AnyRecipe, folder: Path, options: dict[str, Any]) -> None:
+        snapshot = CorpusSnapshot.objects.filter(
+            name=options["snapshot"], state=CorpusSnapshot.State.DONE
+        ).first()
+        if snapshot is None:
+            raise CommandError(f"there is no finished corpus {options['snapshot']!r}")
+        method = snapshot.manifest["rubrics"]["method"]
+        if recipe.rubrics not in (Rubrics.NONE, method):
+            raise CommandError(
+                f"{recipe.name} trains on {recipe.rubrics} rubrics, {snapshot.name} has {method}"
+            )
+        rows = snapshot_folder(snapshot) / f"{corpus_for(recipe)}.jsonl"
+        try:
+            encode = load_encoder(options["tokenizer"]).encode
+            written = write_job_data(rows, folder, recipe, lambda text: len(encode(text)))
+        except (TokenizerError, PreflightError, OSError) as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(f"{written.train} rows to train on and {written.valid} to evaluate on, in {folder}")
+
+    def _write(self, recipe: AnyRecipe, folder: Path, options: dict[str, Any]) -> None:
         places = Places(options["model"] or recipe.model, options["data"], "output", options["plugin"])
         launch = render(recipe, places)
         folder.mkdir(parents=True, exist_ok=True)
