@@ -75,7 +75,7 @@ def test_what_is_longer_than_the_cutoff_is_refused_with_a_list(tmp_path: Path) -
     size = tokens_of(rows[0], SFT.template, count)
     fits = with_changes(SFT, {"cutoff": str(size)})
     assert write_job_data(file_of(tmp_path, rows), tmp_path / "fits", fits, count).train == 3
-    rows[2] = sft_row(2, "A letter, number 2.", RUBRIC, "Dear all, yours. And more.")
+    rows[2] = sft_row(2, "A letter, number 2.", RUBRIC, "Dear all, yours. And more. " * 9)
     rows.append({**rows[0], "id": 9})
     with pytest.raises(PreflightError) as refused:
         write_job_data(file_of(tmp_path, rows), tmp_path / "long", fits, count)
