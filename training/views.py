@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 from django.conf import settings
@@ -112,6 +113,7 @@ def snapshot(request: PageRequest, pk: int) -> HttpResponse:
     context = {
         "snapshot": row,
         "manifest": row.manifest,
+        "quoted": shlex.quote(row.name),
         "live": row.state == "pending" and row.run is not None and row.run.state in ("running", "paused"),
         "left_out": left_out[: selectors.LISTED_LEFT_OUT],
         "left_out_more": max(len(left_out) - selectors.LISTED_LEFT_OUT, 0),

@@ -133,8 +133,10 @@ def test_a_snapshots_page_names_its_rubrics(research_client: Client) -> None:
         "exported_by_method": {"irg": 4, "human": 1},
         "not_read_by_lint": 2,
     }
+    row.name = "it's first"
     row.save()
     page = research_client.get(reverse("snapshot", args=[row.pk])).text
+    assert "--snapshot &#x27;it&#x27;&quot;&#x27;&quot;&#x27;s first&#x27; --output" in page
     for text in ("IRG", "irg 4, human 1", "at most 3 findings", "2 not read by lint", "newest versions"):
         assert text in page, text
     assert "excluded_checks" not in page.split("The manifest as JSON")[0]
