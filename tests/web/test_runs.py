@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from datetime import timedelta
 
 import pytest
@@ -11,7 +12,7 @@ from django.utils import timezone
 
 from curation.models import Reconstruction
 from curation.reconstruction import plan_strategies
-from llm.models import Endpoint, Run, RunTick
+from llm.models import Endpoint, Run, RunTick, RunWorker
 from llm.selectors import CHART_HEIGHT, CHART_WIDTH, run_chart, run_failures, run_progress
 from rubrics.construction import PAPER_BOUNDS
 from rubrics.models import Rubric
@@ -112,6 +113,19 @@ def test_the_page_of_a_run_is_live_only_while_it_runs(research_client: Client) -
     assert "Items" not in part
     Run.objects.update(state="done", finished_at=timezone.now())
     assert "every 3s" not in research_client.get(address).text
+
+
+def test_the_page_says_what_holds_the_calls_back(research_client: Client) -> None:
+    run = run_with_items(done=2, failed=1, pending=4)
+    seen = timezone.now()
+    for allowed, because in ((3, "the server asked to wait (429)"), (1, "")):
+        RunWorker.objects.create(
+            id=uuid.uuid4(), run=run, last_seen_at=seen, allowed=allowed, held_because=because
+        )
+    page = research_client.get(reverse("run", args=[run.pk])).text
+    assert "At most 4 calls at once for now: the server asked to wait (429)." in page
+    RunWorker.objects.update(held_because="")
+    assert "calls at once for now" not in research_client.get(reverse("run", args=[run.pk])).text
 
 
 def test_items_are_filtered_and_lead_to_their_subjects(research_client: Client) -> None:
