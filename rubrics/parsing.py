@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from llm.types import UnusableReplyError
+from rubrics.json_records import as_lines
 from rubrics.rubric import SCORES_PER_LEVEL, name_key
 
 
@@ -118,12 +119,15 @@ _DIMENSION_FIELDS = FieldLabels(name=NAME_WORDS, reason=_REASON_WORDS)
 def parse_dimensions(text: str) -> list[Dimension]:
     """Reads repeated `name:` / `reason:` records; repeated names are dropped, the first one stays (A.4).
 
+    A reply that is a JSON list of such objects is read too.
+
     >>> parse_dimensions("1. **名称**：时代感\\n   **理由**：年代细节是否可信")
     [Dimension(name='时代感', reason='年代细节是否可信')]
     """
     named: _Field | None = None
     dimensions: dict[str, Dimension] = {}
-    for part in _read_fields(text, lambda line, _: _DIMENSION_FIELDS.match(line)):
+    lines = as_lines(text, lambda key: _DIMENSION_FIELDS.match(f"{key}:") is not None)
+    for part in _read_fields(lines, lambda line, _: _DIMENSION_FIELDS.match(line)):
         if part.label == "name":
             if named:
                 _fail(named.line, "name without reason")
@@ -142,7 +146,8 @@ def parse_dimensions(text: str) -> list[Dimension]:
 
 
 def parse_intervals(text: str) -> list[ScoreInterval]:
-    """Reads `1-2: …` lines, labels as the model wrote them: two consecutive scores each, rising.
+    """Reads `1-2: …` lines, or a JSON object of them, labels as the model wrote them: two consecutive scores
+    each, rising.
 
     Labels that start elsewhere than at 1 or leave a gap are taken: the paper numbers the descriptions by
     their order in any case (A.4). Repeated, overlapping and falling labels raise, for then the order of
@@ -152,7 +157,8 @@ def parse_intervals(text: str) -> list[ScoreInterval]:
     [ScoreInterval(low=1, high=2, description='没有论据')]
     """
     intervals: list[ScoreInterval] = []
-    for part in _read_fields(text, _match_interval):
+    lines = as_lines(text, lambda key: interval_label(key) is not None)
+    for part in _read_fields(lines, _match_interval):
         low, high = (int(score) for score in part.label.split("-"))
         if high - low != SCORES_PER_LEVEL - 1:
             _fail(part.line, f"interval {low}-{high} does not hold two consecutive scores")

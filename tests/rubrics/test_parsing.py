@@ -71,7 +71,6 @@ def test_repeated_names_are_dropped_and_the_order_stays() -> None:
     [
         ("", "no name and reason records"),
         ("I cannot help with that.", "no name and reason records"),
-        ('[{"name": "Hook", "reason": "Pulls"}]', "no name and reason records"),
         ("name: A\nname: B\nreason: b", "line 1: name without reason"),
         (PLAIN + "\n\nname: Cut", "line 7: name without reason"),
         (PLAIN + "\nreason: again", "line 6: reason without a name"),
