@@ -137,7 +137,8 @@
       keepalive: here.pending.content.length < KEEPALIVE_BYTES,
     });
     here.sending = null;
-    if (here === page && !here.left) await take(answer, here.pending);
+    const reply = await answer?.json().catch(() => ({}));
+    if (here === page && !here.left) take(answer, reply, here.pending);
   };
 
   const ask = (options) =>
@@ -147,9 +148,8 @@
       ...options,
     }).catch(() => null);
 
-  const take = async (answer, attempt) => {
+  const take = (answer, reply, attempt) => {
     if (answer === null) return tryAgain(navigator.onLine ? "the server cannot be reached" : "you are offline");
-    const reply = await answer.json().catch(() => ({}));
     if (answer.status >= 500) return tryAgain(`the server answered ${answer.status}`);
     page.pending = null;
     if (answer.status === 401) {
@@ -372,8 +372,9 @@
   };
   const start = () => {
     const form = review.form();
-    if (!form) return void (page = null);
     if (page?.form === form) return;
+    clearTimeout(page?.timer);
+    if (!form) return void (page = null);
     const { item, reviewer, now, savedAt, returned, outdated } = form.dataset;
     const seconds = Number(form.elements.seconds.value) || 0;
     page = { form, seconds, known: seconds, edits: 0, saved: 0, retry: 0, pending: null, sending: null };
