@@ -114,7 +114,7 @@ def reviewed_too_often(shown: Mapping[int, int]) -> int:
 @contextmanager
 def web_application(workers: int, threads: int) -> Iterator[str]:
     """The web server on a free port of the loopback address; its address."""
-    from config.stack.processes import free_port
+    from llm.processes import free_port
 
     port = free_port()
     command = [sys.executable, "-m", "config.server", "--port", str(port)]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
+import socket
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +14,52 @@ from django.core.exceptions import ImproperlyConfigured
 from psycopg.conninfo import conninfo_to_dict
 
 BASE_DIR = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class TrainingEnvironment:
+    """Where a machine that trains has its things; on the others only `storage` matters.
+
+    `storage` is a folder or an address that fsspec knows (s3://bucket/prefix); `options` its settings.
+    """
+
+    host: str
+    root: Path
+    models: Path
+    storage: str
+    storage_options: dict[str, Any]
+    llamafactory: Path
+    swift: Path
+    vllm: Path
+    vllm_options: tuple[str, ...]
+    serving_host: str
+    launcher: str
+    slurm_options: tuple[str, ...]
+
+
+def _training(state: Path) -> TrainingEnvironment:
+    given = os.environ.get
+    launcher = given("TRAINING_LAUNCHER", "local")
+    if launcher not in {"local", "slurm"}:
+        raise ImproperlyConfigured(f"TRAINING_LAUNCHER is {launcher!r}; use local or slurm")
+    try:
+        options = json.loads(given("TRAINING_STORAGE_OPTIONS", "{}"))
+    except ValueError as error:
+        raise ImproperlyConfigured(f"TRAINING_STORAGE_OPTIONS is not JSON: {error}") from error
+    return TrainingEnvironment(
+        host=given("TRAINING_HOST") or socket.gethostname(),
+        root=Path(given("TRAINING_ROOT") or state / "training").resolve(),
+        models=Path(given("TRAINING_MODELS") or state / "models").resolve(),
+        storage=given("TRAINING_STORAGE", ""),
+        storage_options=options,
+        llamafactory=Path(given("TRAINING_LLAMAFACTORY") or state / "llamafactory-venv"),
+        swift=Path(given("TRAINING_SWIFT") or state / "swift-venv"),
+        vllm=Path(given("TRAINING_VLLM") or state / "model-venv"),
+        vllm_options=tuple(shlex.split(given("TRAINING_VLLM_OPTIONS", ""))),
+        serving_host=given("TRAINING_SERVING_HOST", "127.0.0.1"),
+        launcher=launcher,
+        slurm_options=tuple(shlex.split(given("TRAINING_SLURM_OPTIONS", ""))),
+    )
 
 
 @dataclass(frozen=True)
@@ -25,6 +74,7 @@ class Environment:
     trusted_origins: tuple[str, ...]
     state: Path
     lease_seconds: float
+    training: TrainingEnvironment
 
     @property
     def production(self) -> bool:
@@ -49,6 +99,7 @@ def read_environment() -> Environment:
             f"set {', '.join(missing)} (WORKBENCH_MODE is {mode}; `make demo` and `make test` set them "
             "for you; docs/operation.md explains each)"
         )
+    state = Path(os.environ.get("WORKBENCH_STATE", BASE_DIR / ".workbench"))
     return Environment(
         mode=mode,
         secret_key=os.environ.get("DJANGO_SECRET_KEY") or "development-only-key-not-for-production",
@@ -56,8 +107,9 @@ def read_environment() -> Environment:
         broker_url=os.environ["CELERY_BROKER_URL"],
         allowed_hosts=_split(os.environ.get("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1],testserver")),
         trusted_origins=_split(os.environ.get("CSRF_TRUSTED_ORIGINS", "")),
-        state=Path(os.environ.get("WORKBENCH_STATE", BASE_DIR / ".workbench")),
+        state=state,
         lease_seconds=float(os.environ.get("ENGINE_LEASE_SECONDS", "60")),
+        training=_training(state),
     )
 
 

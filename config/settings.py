@@ -173,6 +173,9 @@ JUDGING_FAILURE_SHARE = 0.05  # with more failures a judge's readings are called
 
 ENGINE_LEASE_SECONDS = ENVIRONMENT.lease_seconds
 
+TRAINING = ENVIRONMENT.training
+CELERY_TASK_ROUTES = {"training.*": {"queue": "gpu"}}
+
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,

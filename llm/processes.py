@@ -6,6 +6,7 @@ import ctypes
 import multiprocessing
 import os
 import signal
+import socket
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -71,3 +72,15 @@ class _Coming(Generic[Item]):
 def processors() -> int:
     """How many workers a work deserves that waits for nothing but them."""
     return min(os.cpu_count() or 1, MOST_WORKERS)
+
+
+def free_port(preferred: int = 0) -> int:
+    """`preferred` when it is free on the loopback address, else some free port."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", preferred))
+        except OSError:
+            probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

@@ -1,4 +1,4 @@
-"""Candidates, the demonstration among them, corpus snapshots, and checks of judges for bias."""
+"""Candidates, the demonstration among them, corpus snapshots, checks of judges for bias, and trainings."""
 
 from __future__ import annotations
 
@@ -106,3 +106,151 @@ class BiasCheck(models.Model):
 
     def __str__(self) -> str:
         return f"bias check of run {self.run_id} on candidate {self.candidate_id}"
+
+
+class TrainingJob(models.Model):
+    """One training: a recipe over a snapshot, worked by whichever GPU machine takes it up.
+
+    Its folder is on `host` from then on, so only that machine goes on with it. `handle` is Slurm's number
+    where Slurm runs it. `read_to` says how many bytes of the engine's files have been read.
+    """
+
+    class State(models.TextChoices):
+        WAITING = "waiting"
+        RUNNING = "running"
+        DONE = "done"
+        FAILED = "failed"
+        CANCELLED = "cancelled"
+
+    name = models.CharField(max_length=60, unique=True)
+    recipe = models.JSONField(help_text="All settings, as they were when it was asked for")
+    snapshot = models.ForeignKey(CorpusSnapshot, on_delete=models.PROTECT, related_name="jobs")
+    judge = models.ForeignKey(
+        Endpoint, on_delete=models.PROTECT, null=True, blank=True, related_name="judged_jobs"
+    )
+    starts_from = models.ForeignKey(
+        "Checkpoint", on_delete=models.PROTECT, null=True, blank=True, related_name="continued_by"
+    )
+    clone_of = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    state = models.CharField(max_length=10, choices=State.choices, default=State.WAITING)
+    notice = models.TextField(blank=True, help_text="What it waits for, or what it does now")
+    ending = models.CharField(max_length=24, blank=True, help_text="Why it ended, one word for each kind")
+    error = models.TextField(blank=True)
+    cancel_wanted = models.BooleanField(default=False)
+    host = models.CharField(max_length=200, blank=True)
+    handle = models.CharField(max_length=40, blank=True)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    interruptions = models.PositiveSmallIntegerField(
+        default=0, help_text="How often it has gone on by itself since a person last said so"
+    )
+    step = models.PositiveIntegerField(default=0)
+    total_steps = models.PositiveIntegerField(default=0)
+    expected_end = models.DateTimeField(null=True, blank=True)
+    rows = models.JSONField(default=dict, help_text="How many are trained on and evaluated on")
+    versions = models.JSONField(default=dict, help_text="Of the engine and of what it is built on")
+    log_tail = models.TextField(blank=True)
+    read_to = models.JSONField(default=dict)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True, blank=True)
+    last_seen_at = models.DateTimeField(null=True, blank=True)
+    last_step_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ("-id",)
+        indexes = (models.Index(fields=["state"]),)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class TrainingMetric(models.Model):
+    """What the engine logged at one step; a step that is done again after a resume replaces its values."""
+
+    job = models.ForeignKey(TrainingJob, on_delete=models.CASCADE, related_name="metrics")
+    step = models.PositiveIntegerField()
+    values = models.JSONField()
+
+    class Meta:
+        ordering = ("step",)
+        constraints = (models.UniqueConstraint(fields=["job", "step"], name="one_metric_row_per_step"),)
+
+    def __str__(self) -> str:
+        return f"step {self.step} of job {self.job_id}"
+
+
+class Rollout(models.Model):
+    """One sampled completion with the assessment that rewarded it; `place` is its byte in the job's file."""
+
+    job = models.ForeignKey(TrainingJob, on_delete=models.CASCADE, related_name="rollouts")
+    place = models.PositiveBigIntegerField()
+    batch = models.PositiveIntegerField()
+    prompt = models.ForeignKey(
+        CorpusPrompt, on_delete=models.PROTECT, null=True, blank=True, related_name="rollouts"
+    )
+    rubric_digest = models.CharField(max_length=64)
+    reward = models.FloatField()
+    fallback = models.BooleanField()
+    failure = models.TextField(blank=True)
+    items = models.JSONField(default=list)
+    text = models.TextField()
+    at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("place",)
+        constraints = (
+            models.UniqueConstraint(fields=["job", "place"], name="a_rollout_is_read_once"),
+            models.CheckConstraint(
+                condition=Q(reward__gte=0, reward__lte=1), name="a_reward_is_between_0_and_1"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"rollout {self.place} of job {self.job_id}"
+
+
+class Checkpoint(models.Model):
+    """A folder of weights on `host`, with what was measured at its step.
+
+    `digest` is the SHA-256 over the names and contents of its weight files. Its endpoint is registered when
+    it is first served, and stays as the provenance of what it answered.
+    """
+
+    class State(models.TextChoices):
+        KEPT = "kept"
+        PRUNED = "pruned"
+        MISSING = "missing"
+
+    class Serving(models.TextChoices):
+        NO = "no"
+        WANTED = "wanted"
+        STARTING = "starting"
+        SERVING = "serving"
+        FAILED = "failed"
+
+    job = models.ForeignKey(TrainingJob, on_delete=models.PROTECT, related_name="checkpoints")
+    step = models.PositiveIntegerField()
+    state = models.CharField(max_length=8, choices=State.choices, default=State.KEPT)
+    host = models.CharField(max_length=200)
+    folder = models.CharField(max_length=500)
+    metrics = models.JSONField(default=dict)
+    digest = models.CharField(max_length=64)
+    bytes = models.PositiveBigIntegerField()
+    pinned = models.BooleanField(default=False, help_text="Kept whatever the rule says")
+    serving = models.CharField(max_length=8, choices=Serving.choices, default=Serving.NO)
+    serving_notice = models.TextField(blank=True)
+    serving_seen_at = models.DateTimeField(null=True, blank=True)
+    endpoint = models.OneToOneField(
+        Endpoint, on_delete=models.PROTECT, null=True, blank=True, related_name="checkpoint"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("job", "step")
+        constraints = (models.UniqueConstraint(fields=["job", "step"], name="one_checkpoint_per_step"),)
+
+    def __str__(self) -> str:
+        return f"{self.job.name}, step {self.step}"

@@ -22,9 +22,9 @@ from rich.panel import Panel
 
 from config.stack import model
 from config.stack.paths import EXAMPLES, LOGS, MODEL_NAME, ROOT, STATE
-from config.stack.processes import Child, ServiceError, free_port
+from config.stack.processes import Child, ServiceError
 from config.stack.services import DATABASE, services
-from llm.processes import end_with_parent
+from llm.processes import end_with_parent, free_port
 from llm.replay import is_replay
 
 ROLES = ("annotator", "expert", "researcher")

@@ -20,8 +20,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from config.stack.paths import LOGS, MODEL_FOLDER, MODEL_NAME, MODEL_VENV, REQUIREMENTS, STATE
-from config.stack.processes import Child, ServiceError, free_port
-from llm.processes import end_with_parent
+from config.stack.processes import Child, ServiceError
+from llm.processes import end_with_parent, free_port
 
 TORCH = "torch==2.13.0"
 READY_SECONDS = 600.0

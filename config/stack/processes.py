@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -18,18 +17,6 @@ STOP_SECONDS = 20.0
 
 class ServiceError(Exception):
     """A service did not start or ended by itself; the message names its log."""
-
-
-def free_port(preferred: int = 0) -> int:
-    """`preferred` when it is free on the loopback address, else some free port."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", preferred))
-        except OSError:
-            probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @dataclass

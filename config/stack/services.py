@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from config.stack.postgres import embedded_postgres
-from config.stack.processes import Child, free_port
+from config.stack.processes import Child
+from llm.processes import free_port
 
 DATABASE, BROKER = "DATABASE_URL", "CELERY_BROKER_URL"
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from config.stack.processes import free_port
 from llm.engine import worker
 from llm.models import Completion, Endpoint, Run, RunWorker
+from llm.processes import free_port
 from llm.services import start_run
 from tests.llm.test_engine import TwoCalls, in_background, states, until, work
 from tests.simulated import SimulatedServer, simulated_server

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from config.stack.processes import Child, ServiceError, free_port
+from config.stack.processes import Child, ServiceError
+from llm.processes import free_port
 
 TWO_PROCESSES = "trap '' TERM; sleep 300 & echo $!; wait; wait"
 """A shell that stays on TERM, with a child; prints the child's id."""

@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil  # type: ignore[import-untyped]
 import pytest
 
-from config.stack.processes import free_port
+from llm.processes import free_port
 from tests.stack.test_processes import is_running, within
 
 

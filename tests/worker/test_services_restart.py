@@ -18,8 +18,8 @@ import psycopg
 import pytest
 
 from config.stack.postgres import embedded_postgres
-from config.stack.processes import free_port
 from config.stack.services import embedded_broker
+from llm.processes import free_port
 from tests.simulated import SimulatedServer, simulated_server
 from tests.worker.conftest import WorkerProcess
 from tests.worker.test_killed_worker import until

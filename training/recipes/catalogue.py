@@ -57,6 +57,14 @@ def _all() -> Iterator[SftRecipe | GspoRecipe]:
 RECIPES: Mapping[str, SftRecipe | GspoRecipe] = {recipe.name: recipe for recipe in _all()}
 
 
+def recipe_from(settings: Mapping[str, Any]) -> SftRecipe | GspoRecipe:
+    """The recipe whose settings were stored. Raises ValueError for settings that are none."""
+    try:
+        return _ADAPTER.validate_python(dict(settings))
+    except ValidationError as error:
+        raise ValueError("; ".join(_said(each) for each in error.errors())) from error
+
+
 def with_changes(recipe: Recipe, changes: Mapping[str, str]) -> SftRecipe | GspoRecipe:
     """The recipe with some settings replaced, as text from a form or a command; empty text takes a limit off.
 

@@ -20,13 +20,14 @@ SFT_FILE, DEEPSPEED_FILE = "sft.yaml", "deepspeed.json"
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where a job's things are on the machine that trains: the folders of model, rows and output, and for
-    GSPO the file of the reward plugin."""
+    """Where a job's things are on the machine that trains: the folders of model, rows and output, for GSPO
+    the file of the reward plugin, and the checkpoint that it goes on from."""
 
     model: str
     data: str
     output: str
     plugin: str = ""
+    resume: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +39,18 @@ class Launch:
     environment: Mapping[str, str]
 
 
-def render(recipe: Recipe, places: Places) -> Launch:
-    """Raises ValueError for GSPO without a plugin."""
+def render(recipe: Recipe, places: Places, *, prunes: bool = True) -> Launch:
+    """`prunes` is whether the engine itself deletes older checkpoints.
+
+    Raises ValueError for GSPO without a plugin.
+    """
     if isinstance(recipe, SftRecipe):
-        return _sft(recipe, places)
+        return _sft(recipe, places, prunes)
     assert isinstance(recipe, GspoRecipe)
-    return _gspo(recipe, places)
+    return _gspo(recipe, places, prunes)
 
 
-def _sft(recipe: SftRecipe, places: Places) -> Launch:
+def _sft(recipe: SftRecipe, places: Places, prunes: bool) -> Launch:
     options: dict[str, Any] = {
         "model_name_or_path": places.model,
         "stage": "sft",
@@ -70,13 +74,16 @@ def _sft(recipe: SftRecipe, places: Places) -> Launch:
         "eval_strategy": "steps",
         "eval_steps": recipe.evaluate_every,
         "save_steps": recipe.save_every,
-        "save_total_limit": recipe.keep_checkpoints,
         "logging_steps": recipe.log_every,
         "seed": recipe.seed,
         # `true` would delete trainer_log.jsonl, from which the job's plots are drawn.
         "overwrite_output_dir": False,
-        "report_to": "none",
+        "report_to": _trackers(recipe),
     }
+    if prunes:
+        options["save_total_limit"] = recipe.keep_checkpoints
+    if places.resume:
+        options["resume_from_checkpoint"] = places.resume
     if recipe.max_steps:
         options["max_steps"] = recipe.max_steps
     if recipe.on_cpu:
@@ -89,10 +96,11 @@ def _sft(recipe: SftRecipe, places: Places) -> Launch:
     environment = {"FORCE_TORCHRUN": "1", "NPROC_PER_NODE": str(recipe.processes)}
     if recipe.on_cpu:
         environment = {}
+    environment |= _meeting(recipe)
     return Launch(files, ("llamafactory-cli", "train", SFT_FILE), environment)
 
 
-def _gspo(recipe: GspoRecipe, places: Places) -> Launch:
+def _gspo(recipe: GspoRecipe, places: Places, prunes: bool) -> Launch:
     if not places.plugin:
         raise ValueError("GSPO needs the file of the reward plugin")
     options: dict[str, Any] = {
@@ -132,14 +140,16 @@ def _gspo(recipe: GspoRecipe, places: Places) -> Launch:
         "use_vllm": _flag(not recipe.on_cpu),
         "save_steps": recipe.save_every,
         "eval_steps": recipe.evaluate_every,
-        "save_total_limit": recipe.keep_checkpoints,
         "logging_steps": recipe.log_every,
         "log_completions": "true",
         "seed": recipe.seed,
-        "report_to": "none",
         "output_dir": places.output,
         "add_version": "false",
     }
+    if prunes:
+        options["save_total_limit"] = recipe.keep_checkpoints
+    if places.resume:
+        options["resume_from_checkpoint"] = places.resume
     if recipe.max_steps:
         options["max_steps"] = recipe.max_steps
     if recipe.on_cpu:
@@ -151,10 +161,27 @@ def _gspo(recipe: GspoRecipe, places: Places) -> Launch:
         options["deepspeed"] = DEEPSPEED_FILE
         files[DEEPSPEED_FILE] = _deepspeed(recipe)
     arguments = [word for name, value in options.items() for word in (f"--{name}", str(value))]
+    arguments += ["--report_to", *_trackers(recipe)]
     environment = {"NPROC_PER_NODE": str(recipe.processes), "USE_HF": "1", "HF_HUB_OFFLINE": "1"}
     if recipe.on_cpu:
         del environment["NPROC_PER_NODE"]
+    environment |= _meeting(recipe)
     return Launch(files, ("swift", "rlhf", *arguments), environment)
+
+
+def _trackers(recipe: Recipe) -> list[str]:
+    return ["tensorboard", *([recipe.tracker] if recipe.tracker != "none" else [])]
+
+
+def _meeting(recipe: Recipe) -> dict[str, str]:
+    """Where the processes of several machines find each other; each machine is told its NODE_RANK."""
+    if recipe.nodes == 1:
+        return {}
+    return {
+        "NNODES": str(recipe.nodes),
+        "MASTER_ADDR": recipe.master_address,
+        "MASTER_PORT": str(recipe.master_port),
+    }
 
 
 def _deepspeed(recipe: Recipe) -> str:

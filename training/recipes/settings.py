@@ -60,6 +60,13 @@ class Recipe(BaseModel):
     keep_checkpoints: int = ours(3, "an 8B model with its optimizer state takes about 130 GB", ge=1)
     seed: int = ours(42, "any number; it is written down", ge=0, le=2**31 - 1)
     max_steps: int | None = ours(None, "the number of epochs decides", ge=1)
+    nodes: int = ours(1, "one machine holds a model of this size", ge=1, le=64)
+    master_address: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9.:-]{0,253}$")] = ours(
+        "", "only for several machines without Slurm: the first one's"
+    )
+    master_port: int = ours(29_500, "torchrun's own default", ge=1, le=65_535)
+    tracker: Literal["none", "wandb", "mlflow"] = ours("none", "TensorBoard gets the metrics in any case")
+    stall_minutes: int = ours(30, "a step of GSPO with long responses takes minutes", ge=1, le=1_440)
 
 
 class SftRecipe(Recipe):
@@ -80,7 +87,7 @@ class SftRecipe(Recipe):
 
     @property
     def rows_per_step(self) -> int:
-        return self.processes * self.device_batch * self.accumulation
+        return self.nodes * self.processes * self.device_batch * self.accumulation
 
     @model_validator(mode="after")
     def _generators_have_rubrics(self) -> SftRecipe:
@@ -115,10 +122,14 @@ class GspoRecipe(Recipe):
     epochs: float = ours(1.0, "each prompt once", gt=0, le=20)
     beta: float = ours(0.0, "GSPO as published has no KL term", ge=0, le=1)
     warmup: float = ours(0.05, "usual", ge=0, lt=1)
+    fallback_limit: float = ours(0.2, "more would teach the writer about the judge's outages", gt=0, le=1)
+    judging_seconds: int = ours(
+        900, "a judge with 32 calls in flight answers a batch in less", ge=1, le=86_400
+    )
 
     @property
     def completions_per_generation(self) -> int:
-        return self.processes * self.device_batch * self.steps_per_generation
+        return self.nodes * self.processes * self.device_batch * self.steps_per_generation
 
     @model_validator(mode="after")
     def _the_engine_can_run_it(self) -> GspoRecipe:
@@ -126,8 +137,9 @@ class GspoRecipe(Recipe):
             raise ValueError("the reward reads a rubric: choose irg or drg")
         if self.completions_per_generation % self.group:
             raise ValueError(
-                f"{self.processes} processes x {self.device_batch} x {self.steps_per_generation} steps make "
-                f"{self.completions_per_generation} completions, which groups of {self.group} do not divide"
+                f"{self.nodes * self.processes} processes x {self.device_batch} x "
+                f"{self.steps_per_generation} steps make {self.completions_per_generation} completions, "
+                f"which groups of {self.group} do not divide"
             )
         if self.steps_per_generation <= self.accumulation:
             raise ValueError(

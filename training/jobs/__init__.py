@@ -1,0 +1,1 @@
+"""Trainings that the workbench starts, follows, resumes and ends."""
