@@ -38,6 +38,14 @@ def latest(job: TrainingJob) -> Path | None:
     return max(on_disk(job), default=(0, None), key=lambda each: each[0])[1]
 
 
+def remove_halves(job: TrainingJob) -> None:
+    """Deletes what a crash left of a checkpoint being written; engines would write into it, or stumble."""
+    whole = {folder for _, folder in on_disk(job)}
+    for folder in (job_folder(job) / OUTPUT).glob("checkpoint-*"):
+        if FOLDER.fullmatch(folder.name) and folder not in whole:
+            shutil.rmtree(folder)
+
+
 def register_new(job: TrainingJob) -> list[Checkpoint]:
     """Rows for checkpoints that have none yet; those whose folder is gone are marked as missing."""
     known = {each.step: each for each in job.checkpoints.all()}

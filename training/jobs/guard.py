@@ -19,12 +19,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import BinaryIO
 
 import psutil
 
 LOCK, LOG, EXIT = "lock", "log.txt", "exit.json"
 STOP_SECONDS = 15.0
-ALREADY_RUNNING = 75
+ALREADY_RUNNING, CANNOT_START = 75, 127
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 
 _told_to_end: list[bool] = []
@@ -50,18 +51,26 @@ def main() -> int:
 
 def _run(folder: Path, command: list[str]) -> int:
     with (folder / LOG).open("ab") as log:
-        process = subprocess.Popen(  # noqa: S603 (what the worker was told to run)
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            cwd=folder,
-            start_new_session=True,
-            preexec_fn=lambda: ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL),  # noqa: PLW1509
-        )
+        try:
+            process = _started(folder, command, log)
+        except OSError as error:
+            log.write(f"{command[0]} cannot be started: {error}\n".encode())
+            return CANNOT_START
     _wait_for_end_or_order(process)
     _end_all(process)
     return process.wait()
+
+
+def _started(folder: Path, command: list[str], log: BinaryIO) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(  # noqa: S603 (what the worker was told to run)
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=subprocess.STDOUT,
+        cwd=folder,
+        start_new_session=True,
+        preexec_fn=lambda: ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL),  # noqa: PLW1509
+    )
 
 
 def _wait_for_end_or_order(process: subprocess.Popen[bytes]) -> None:

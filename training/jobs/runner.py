@@ -77,6 +77,7 @@ def _start(job: TrainingJob) -> Attempt:
     folder.mkdir(parents=True, exist_ok=True)
     recipe = recipe_from(job.recipe)
     _write_rows(job, recipe)
+    checkpoints.remove_halves(job)
     resume = checkpoints.latest(job)
     if resume is None and (folder / "output").exists():
         # Nothing whole is left of the attempts before: the engines would stumble over their remains.

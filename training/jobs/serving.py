@@ -122,8 +122,10 @@ def _register(checkpoint: Checkpoint, address: str) -> None:
     with transaction.atomic():
         endpoint = checkpoint.endpoint
         if endpoint is None:
+            name = served_name(checkpoint)
+            taken = Endpoint.objects.filter(name=name).exists()
             endpoint = Endpoint.objects.create(
-                name=served_name(checkpoint)[:80],
+                name=f"{name}-{checkpoint.pk}" if taken else name,
                 base_url=address,
                 model=served_name(checkpoint),
                 max_in_flight=CALLS_IN_FLIGHT,
